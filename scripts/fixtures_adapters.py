@@ -12,6 +12,7 @@ root of its rank if the first adapter is rank-stabilised.)
 import json
 import pathlib
 import re
+import tempfile
 
 import peft
 import safetensors.torch
@@ -39,6 +40,7 @@ CASES = {
     "whisper": ("whisper_small", "WhisperForConditionalGeneration", dict(
         r=2, lora_alpha=3, target_modules=["conv1", "conv2", "q_proj", "fc1"])),
     "vit": ("vit_tall", "ViTModel", dict(r=2, lora_alpha=3, target_modules=["projection"])),
+    "vit_names": ("vit_tall", "ViTModel", dict(r=2, lora_alpha=3, target_modules=["q_proj", "o_proj", "fc1", "fc2"])),
     "vit_dora": ("vit_tall", "ViTModel", dict(r=2, lora_alpha=3, target_modules=["projection"], use_dora=True)),
 }
 
@@ -75,7 +77,11 @@ def changed(model, folder):
     """The tensors of a merged model that differ from the checkpoint's."""
     stored = safetensors.torch.load_file(folder / "model.safetensors")
     result = {}
-    for key, value in model.state_dict().items():
+    # As saved: transformers 5 has other names in memory than in the checkpoints of some models.
+    with tempfile.TemporaryDirectory() as scratch:
+        model.save_pretrained(scratch)
+        values = safetensors.torch.load_file(f"{scratch}/model.safetensors")
+    for key, value in values.items():
         name = renamed(key, stored)
         if name is None:
             continue

@@ -36,7 +36,7 @@ def words(array):
     return torch.from_numpy(numpy.ascontiguousarray(array))
 
 
-def gptq_layer(tensors, name, bits, group, version, order=False, symmetric=False, rows=32, columns=96, seed=1):
+def gptq_layer(tensors, name, bits, group, version, order=False, symmetric=False, rows=32, columns=96, seed=1, uneven=False):
     random = numpy.random.default_rng(seed)
     groups = -(-columns // group)
     codes = random.integers(0, 1 << bits, (rows, columns))
@@ -46,6 +46,8 @@ def gptq_layer(tensors, name, bits, group, version, order=False, symmetric=False
     indices = numpy.arange(columns) // group
     if order:
         indices = random.permutation(indices)
+    if uneven:
+        indices = numpy.sort(random.integers(0, groups, columns)) if not order else random.integers(0, groups, columns)
     stored = zeros - 1 if version == 1 else zeros
     tensors[f"{name}.qweight"] = words(stream(codes, bits).T)
     tensors[f"{name}.qzeros"] = words(stream(stored, bits))
@@ -63,6 +65,10 @@ def gptq():
     gptq_layer(tensors, "whole", 4, 96, 1)
     gptq_layer(tensors, "wide", 4, 256, 1, rows=32, columns=512)
     gptq_layer(tensors, "ordered", 4, 32, 1, order=True)
+    gptq_layer(tensors, "ordered3", 3, 32, 1, order=True)
+    gptq_layer(tensors, "ragged", 4, 64, 1, order=True, columns=160)
+    gptq_layer(tensors, "uneven", 4, 32, 1, order=True, uneven=True)
+    gptq_layer(tensors, "sorted", 4, 32, 1, uneven=True)
     return {"quant_method": "gptq", "bits": 4}, tensors
 
 
@@ -96,14 +102,17 @@ def bitsandbytes():
     import bitsandbytes.functional as functional
 
     tensors = {}
+    cases = [("", (48, 128), 64, False), ("_nested", (48, 128), 64, True), ("_across", (33, 130), 64, False),
+             ("_across_nested", (48, 80), 128, True), ("_half", (6, 64), 128, False), ("_wide", (4, 512), 256, False)]
     for kind in ("nf4", "fp4"):
-        for nested in (False, True):
-            name = kind + ("_nested" if nested else "")
-            weight = random(48, 128)
+        for ending, shape, block, nested in cases:
+            name = kind + ending
+            weight = random(*shape)
+            # The library decodes some matrices wrongly on a CPU, and flat tensors rightly.
             packed, state = functional.quantize_4bit(
-                weight.reshape(-1), blocksize=64, quant_type=kind, compress_statistics=nested)
-            golden = functional.dequantize_4bit(packed, state).reshape(48, 128)
-            state.shape = torch.Size([48, 128])
+                weight.reshape(-1), blocksize=block, quant_type=kind, compress_statistics=nested)
+            golden = functional.dequantize_4bit(packed, state).reshape(shape)
+            state.shape = torch.Size(shape)
             tensors[f"{name}.weight"] = packed
             for key, value in state.as_dict(packed=True).items():
                 tensors[f"{name}.weight.{key}"] = value
@@ -206,6 +215,21 @@ def hqq():
             meta = meta | {"scale": meta["scale"].double(), "zero": meta["zero"].double(), "compute_dtype": torch.float64}
             # The exact number, rounded once.
             tensors[f"golden.{name}.weight"] = Quantizer.dequantize(codes, meta).double().float().contiguous()
+    # Groups across the ends of rows, and scales that no product with a zero point has exactly.
+    for axis in (1, 0):
+        name = f"across_axis{axis}"
+        codes, meta = Quantizer.quantize(
+            random(32, 80), nbits=4, group_size=64, axis=axis, optimize=False, device="cpu", compute_dtype=torch.float32)
+        for kind, scale_type in (("", torch.float32), ("_bfloat16", torch.bfloat16)):
+            own = meta | {key: meta[key].to(scale_type) for key in ("scale", "zero")}
+            tensors |= {
+                f"{name}{kind}.W_q": codes.clone(), f"{name}{kind}.nbits": torch.tensor(4),
+                f"{name}{kind}.axis": torch.tensor(axis), f"{name}{kind}.shape": torch.tensor([32, 80]),
+                f"{name}{kind}.group_size": torch.tensor(64), f"{name}{kind}.scale": own["scale"].contiguous(),
+                f"{name}{kind}.zero": own["zero"].contiguous(),
+            }
+            own |= {key: own[key].float() for key in ("scale", "zero")}
+            tensors[f"golden.{name}{kind}.weight"] = Quantizer.dequantize(codes, own).float().contiguous()
     return {"quant_method": "hqq"}, tensors
 
 

@@ -24,6 +24,14 @@ public struct AdapterFiles: Sendable {
         try self.init(in: folder, as: "", of: ModelFiles(in: folder))
     }
 
+    /// An adapter in memory.
+    /// - Parameter folder: the folder that errors name.
+    package init(folder: String, configuration: JSONField, tensors: [StoredTensor]) {
+        (self.folder, self.configuration) = (folder, configuration)
+        self.tensors = tensors.sorted { $0.name < $1.name }
+        reader = ModelFiles(in: folder)
+    }
+
     /// Opens an adapter whose files are sources of a model.
     /// - Parameters:
     ///   - prefix: the folder in the names of the sources, with a slash at its end; empty for none.

@@ -14,13 +14,17 @@ public enum Codecs {
             Int4Codec.self,
             AffineCodec.self,
             NF4Codec.self,
+            FP4Codec.self,
             MXFP4Codec.self,
             NVFP4Codec.self,
             MXFP8Codec.self,
             PaletteCodec.self,
+            HQQCodec.self,
             VectorCodec.self,
             SparseCodec.self,
             OutlierCodec.self,
+            FlatCodec.self,
+            PermutedCodec.self,
         ] + GGMLCodecs.all
 
     /// The largest number of nested codecs.

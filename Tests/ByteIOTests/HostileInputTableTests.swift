@@ -15,6 +15,8 @@ struct HostileInputTableTests {
         ("`weight.bin` of a Core ML package", Attack.coreMLBlobs),
         ("GGUF files", Attack.gguf),
         ("Files of whisper.cpp", Attack.whisperCPP),
+        ("Quantized layers in safetensors files", Attack.quantized),
+        ("Adapters of a small model", Attack.adapters),
         ("SSH signatures", Attack.sshSignatures),
     ]
 

@@ -25,15 +25,24 @@ struct QuantizedSourceTests {
     private static let schemes = [
         "gptq.bits4": "int4:mode=asymmetric", "gptq.symmetric": "int4",
         "gptq.whole": "int4:block=channel,mode=asymmetric",
-        "gptq.wide": "int4:block=128,mode=asymmetric", "gptq.ordered": "F32",
+        "gptq.wide": "int4:block=128,mode=asymmetric", "gptq.ordered": "permuted+int4:mode=asymmetric",
+        "gptq.ordered3": "permuted+affine:bits=3,scales=float32",
+        "gptq.ragged": "permuted+int4:block=64,mode=asymmetric",
+        "bitsandbytes.nf4_across": "flat+nf4:block=64,scales=float32",
+        "bitsandbytes.fp4_across_nested": "flat:row=3840+fp4:block=128,scales=float32",
+        "bitsandbytes.nf4_half": "nf4:block=64,scales=float32",
+        "bitsandbytes.fp4_wide": "fp4:block=128,scales=float32",
+        "hqq.across_axis1": "hqq:bits=4,scales=float32", "hqq.across_axis0": "hqq:bits=4,axis=0,scales=float32",
+        "hqq.across_axis1_bfloat16": "hqq:bits=4,scales=bfloat16",
         "gptq.bits3": "affine:bits=3,scales=float32",
         "awq.layer": "int4:mode=asymmetric", "bitsandbytes.nf4": "nf4:block=64,scales=float32",
-        "bitsandbytes.nf4_nested": "nf4:block=64,scales=float32", "bitsandbytes.fp4": "F32",
-        "bitsandbytes.fp4_nested": "F32", "bitsandbytes.int8": "int8",
+        "bitsandbytes.nf4_nested": "nf4:block=64,scales=float32", "bitsandbytes.fp4": "fp4:scales=float32",
+        "bitsandbytes.fp4_nested": "fp4:scales=float32", "bitsandbytes.int8": "int8",
         "packed.int8": "int8:mode=asymmetric", "float8.blocks": "float8:scale=block", "float8.rows": "float8",
         "float8.whole": "float8:scale=tensor", "float8.mx": "mxfp8", "float4.mx": "mxfp4",
         "float4.nv": "nvfp4:global=divisor", "float4.opt": "nvfp4", "quanto.layer": "int8",
         "torchao.groups": "affine:bits=8,scales=float32", "torchao.float8": "float8",
+        "hqq.bits4_axis0": "hqq:bits=4,axis=0,scales=float32", "hqq.bits1_axis0": "hqq:bits=1,axis=0,scales=float32",
         "hqq.bits4_axis1": "affine:bits=4,block=64,scales=float32",
     ]
 
@@ -72,15 +81,20 @@ struct QuantizedSourceTests {
                 #expect(different == nil, "\(name), \(weightName): \(String(describing: different))")
                 let layer = weightName.replacing(".weight", with: "")
                 if let scheme = Self.schemes["\(name).\(layer)"] { #expect(weight.scheme == scheme, "\(layer)") }
+                #expect(weight.scheme != "F32", "\(layer) is not kept")
             }
         }
     }
 
     @Test("what is decoded to floats is named with its reason")
     func remarks() throws {
-        let layers = try fixture("gptq").filter { !$0.name.hasPrefix("golden.") }
-        try opened(#"{"quant_method": "gptq"}"#, layers) { source in
-            #expect(source.remarks.contains { $0.contains("order of activations") && $0.contains("ordered.weight") })
+        // A table of other numbers.
+        let layers = try fixture("bitsandbytes").filter { $0.name.hasPrefix("fp4.") }.map { tensor in
+            guard tensor.name.hasSuffix(".quant_map") else { return tensor }
+            return StoredTensor(name: tensor.name, floats: tensor.floats().map { $0 * 1.5 }, shape: tensor.shape)
+        }
+        try opened(#"{"quant_method": "bitsandbytes"}"#, layers) { source in
+            #expect(source.remarks.contains { $0.contains("no scheme has its table") && $0.contains("fp4.weight") })
         }
     }
 
@@ -91,6 +105,21 @@ struct QuantizedSourceTests {
         }
         #expect(error?.description.contains(method) ?? false)
         #expect(error?.description.contains("convert the original model") ?? false)
+    }
+
+    @Test(
+        "methods without a reader are refused by their tensors, too",
+        arguments: [
+            ("x.Qidxs", "x.SU", "quip"), ("x.codes", "x.codebooks", "aqlm"), ("x.weight_scales", "x.weight", "eetq"),
+        ])
+    func refusedByTensors(first: String, second: String, method: String) throws {
+        let tensors = [first, second].map {
+            StoredTensor(name: $0, elementType: .int8, shape: [1, 1], bytes: ByteView([1] as [UInt8]))
+        }
+        let error = #expect(throws: RequestError.self) { try opened("{}", tensors) { _ in } }
+        #expect(error?.description.contains("\(first)\": is of \(method)") ?? false)
+        // One of them alone says nothing.
+        try opened("{}", Array(tensors.prefix(1))) { _ in }
     }
 
     @Test("hostile tensors are refused by name", arguments: configurations.keys.sorted())

@@ -39,6 +39,11 @@ struct WeightFormTests {
         ("affine:bits=4,block=16", nil, "constexpr_blockwise_shift_scale"),
         ("affine:bits=6,block=16", nil, "constexpr_blockwise_shift_scale"),
         ("nf4:block=16", nil, "constexpr_lut_to_dense"),
+        ("fp4:block=16", nil, "constexpr_lut_to_dense"),
+        ("hqq:bits=4,group=18", nil, "constexpr_blockwise_shift_scale"),
+        ("hqq:bits=4,group=18,axis=0", nil, nil),
+        ("permuted+int4:block=16", nil, nil),
+        ("flat:row=20+int8", nil, nil),
         ("palette:bits=4", "constexpr_lut_to_dense", "constexpr_lut_to_dense"),
         ("palette:bits=3", nil, "constexpr_lut_to_dense"),
         ("palette:bits=4,entries=int8", "constexpr_lut_to_dense", "constexpr_lut_to_dense"),
@@ -87,7 +92,7 @@ struct WeightFormTests {
                 let stored = program.weights[0].tensor.floats()
                 let largest = stored.map(abs).max() ?? 0
                 // A bias and a zero that is no integer round apart.
-                let noise = codec.hasPrefix("affine") ? largest * 0x1p-20 : 0
+                let noise = codec.hasPrefix("affine") || codec.hasPrefix("hqq") ? largest * 0x1p-20 : 0
                 #expect(zip(found, stored).allSatisfy { abs($0 - $1) <= noise })
                 #expect(abs(weight.bitsPerWeight - report.bitsPerWeight) < 0.02)
             }

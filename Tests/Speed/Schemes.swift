@@ -12,11 +12,12 @@ extension Speed {
         "float32", "float16", "bfloat16", "float8", "float8:type=e5m2,scale=block", "int8",
         "int8:mode=asymmetric", "int8:axis=tensor", "int4", "int4:block=32", "int4:block=channel",
         "int4:mode=asymmetric", "affine:bits=2", "affine:bits=3", "affine:bits=4", "affine:bits=5", "affine:bits=6",
-        "affine:bits=8", "nf4", "mxfp4", "nvfp4", "mxfp8", "palette:bits=1", "palette:bits=2", "palette:bits=3",
+        "affine:bits=8", "nf4", "fp4", "hqq:bits=4", "hqq:bits=4,axis=0", "mxfp4", "nvfp4", "mxfp8", "palette:bits=1",
+        "palette:bits=2", "palette:bits=3",
         "palette:bits=4",
         "palette:bits=4,group=16", "palette:bits=4,scale=channel", "palette:bits=6", "palette:bits=8",
         "palette:bits=8,group=16", "vector", "sparse:target=0.5+float16", "sparse:target=0.5+int8",
-        "outliers:share=0.005+int4",
+        "outliers:share=0.005+int4", "permuted+int4", "flat+nf4",
     ]
     static let threads = 2
 

@@ -51,7 +51,7 @@ public enum EveryCodec {
             case "float16": true
             case "palette": layer.contains("scale=none") && layer.contains("entries=float16")
             case "vector": layer.contains("entries=float16")
-            case "nf4", "affine": layer.contains("scales=float16")
+            case "nf4", "fp4", "affine", "hqq": layer.contains("scales=float16")
             // The minimum, or the largest weight, is stored as float16.
             case "q4_1", "q5_1", "tq1_0", "tq2_0": true
             default: layer.contains("values=float16")

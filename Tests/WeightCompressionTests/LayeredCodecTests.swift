@@ -111,6 +111,43 @@ struct LayeredCodecTests {
         for index in [3, 700, 1999] { #expect(halves[index] == Half.rounded(floats[index])) }
     }
 
+    @Test("columns of like magnitude share scales in the order of their magnitudes")
+    func permuted() throws {
+        // A quarter of the columns, spread over all blocks, is large.
+        let floats = OddTensor.normal(32 * 64, seed: 43).enumerated().map { $1 * ($0 % 4 == 3 ? 4 : 1) }
+        let source = StoredTensor(name: "w", floats: floats, shape: [32, 64])
+        func error(_ scheme: String) throws -> Double {
+            try CompressedTensor.compressing(source, with: Codecs.codec(scheme), threads: 1).distortion.squaredError
+        }
+        #expect(try error("permuted+int4:block=16") < error("int4:block=16") / 2)
+        #expect(try stored("permuted+float32", source).floats() == floats)
+        let swapped = try stored("permuted+float32", source).changing(section: 0, byte: 3, by: 0x40)
+        #expect(swapped.codec.violation(0..<32, of: swapped, source: source) != nil)
+    }
+
+    @Test("slots beyond the columns are padding, and fewer than the columns are refused")
+    func slots() throws {
+        let source = StoredTensor(name: "w", floats: [1, 2, 3, 4, 5, 6], shape: [2, 3])
+        let codec = try Codecs.codec("permuted:slots=5+float32")
+        let weight = try CompressedTensor(
+            name: "w", elementType: .float32, shape: [2, 3], codec: codec,
+            sections: [ByteView([9, 3, 9, 1, 2, 9, 6, 9, 4, 5] as [Float]), ByteView([3, 4, 1] as [UInt16])])
+        #expect(weight.floats() == source.floats())
+        #expect(codec.violation(0..<2, of: weight, source: source) == nil)
+        for slots in ["2", "9223372036854775807", "5000000000"] {
+            let reason = try Codecs.codec("permuted:slots=\(slots)+float32")
+                .unsupportedReason(elementType: .float32, shape: [2, 3])
+            #expect(reason != nil)
+        }
+    }
+
+    @Test("blocks run across the ends of rows as in the flat weight")
+    func flat() throws {
+        let flat = StoredTensor(name: "w", floats: Self.source.floats(), shape: [20, 60])
+        #expect(try stored("flat:row=60+nf4:block=16").floats() == stored("nf4:block=16", flat).floats())
+        #expect(try stored("flat:row=1201+int8").floats() == stored("flat:row=1200+int8").floats())
+    }
+
     @Test(
         "indices out of range are refused when a weight is opened",
         arguments: [
@@ -119,6 +156,8 @@ struct LayeredCodecTests {
             ("sparse+int8", "mask", 6, 0x80), ("sparse:pattern=2:4+palette", "starts", 96, 1),
             ("outliers+int4", "starts", 0, 1), ("outliers+int4", "starts", 8, 0xFF), ("outliers+int4", "starts", 96, 2),
             ("outliers+int4", "columns", 1, 0xFF), ("outliers:share=0.1+int4", "columns", 0, 0x7F),
+            ("permuted+int8", "order", 1, 0x80), ("permuted+int8", "order", 0, 1),
+            ("flat:row=90+sparse+int8", "mask", 0, 3),
             ("sparse+outliers+int8", "columns", 1, 0x80), ("outliers+sparse+int8", "mask", 0, 3),
         ])
     func hostile(specification: String, section: String, byte: Int, bits: UInt8) throws {

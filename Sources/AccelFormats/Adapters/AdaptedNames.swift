@@ -16,9 +16,22 @@ struct AdaptedNames: Sendable {
         String(name[(name.firstIndex(of: ".").map(name.index(after:)) ?? name.startIndex)...])
     }
 
+    /// Parts of the names that modules of ViT have in memory since transformers 5, and those of its checkpoints.
+    private static let renamings: [(inMemory: String, stored: String)] = [
+        (".attention.q_proj.", ".attention.attention.query."), (".attention.k_proj.", ".attention.attention.key."),
+        (".attention.v_proj.", ".attention.attention.value."), (".attention.o_proj.", ".attention.output.dense."),
+        (".mlp.fc1.", ".intermediate.dense."), (".mlp.fc2.", ".output.dense."), (".layers.", ".encoder.layer."),
+    ]
+
     /// Returns the name in the checkpoint; nil if it has no such tensor.
     /// - Throws: `FormatError` about `tensor` if several fit.
     func find(_ name: String, for tensor: StoredTensor) throws -> String? {
+        if let found = try stored(name, for: tensor) { return found }
+        let renamed = Self.renamings.reduce(".\(name)") { $0.replacing($1.inMemory, with: $1.stored) }.dropFirst()
+        return renamed == name ? nil : try stored(String(renamed), for: tensor)
+    }
+
+    private func stored(_ name: String, for tensor: StoredTensor) throws -> String? {
         if names.contains(name) { return name }
         let longer = byEnding[name] ?? []
         guard longer.count < 2 else {

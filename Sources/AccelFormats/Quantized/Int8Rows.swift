@@ -16,7 +16,7 @@ struct Int8Rows {
         (self.tensor, self.scales) = (tensor, scales)
         self.zeros = zeros?.allSatisfy { $0 == 0 } ?? true ? nil : zeros
         guard zeros == nil || zeros?.count == scales.count,
-            scales.count == 1 || scales.count % rows == 0 && columns % (scales.count / rows) == 0
+            !scales.isEmpty, scales.count == 1 || scales.count % rows == 0 && columns % (scales.count / rows) == 0
         else { throw tensor.error("\(scales.count) scales do not fit rows of \(tensor.shape)") }
     }
 

@@ -40,8 +40,32 @@ enum QuantizedSchemes {
         "higgs": "turns weights by Hadamard matrices",
         "spqr": "has weights outside of its groups", "fp_quant": "turns weights by Hadamard matrices",
         "fouroversix": "chooses between two grids in each block", "sinq": "has scales of rows and columns",
-        "eetq": "has codes in the order of one GPU kernel", "bitnet": "multiplies rounded activations",
+        "quip": "has codebooks of vectors, and turns weights by Hadamard matrices",
+        "gemma": "has the layouts of phone kernels", "eetq": "has codes in the order of one GPU kernel",
+        "bitnet": "multiplies rounded activations",
     ]
+}
+
+extension QuantizedSchemes {
+    /// The ends of the names of two tensors that layers of such a method have, for files whose config.json does not name it.
+    private static let marks: [(first: String, second: String, method: String)] = [
+        (".Qidxs", ".SU", "quip"), (".codes", ".codebooks", "aqlm"), (".weight_scales", ".weight", "eetq"),
+    ]
+
+    /// Refuses a checkpoint of a method that is not read.
+    /// - Throws: `RequestError` (unavailable) that names the method and its mark.
+    static func refuseMarked(_ checkpoint: Checkpoint) throws {
+        for tensor in checkpoint.tensors {
+            for mark in marks where tensor.name.hasSuffix(mark.first) {
+                let other = checkpoint[String(tensor.name.dropLast(mark.first.count)) + mark.second]
+                // The weights of EETQ are integers.
+                guard let other, mark.method != "eetq" || other.elementType == .int8 else { continue }
+                throw RequestError(
+                    "\(tensor.error("is of \(mark.method), which \(refused[mark.method] ?? "") and is not supported")); "
+                        + "convert the original model", status: .unavailable)
+            }
+        }
+    }
 }
 
 /// A weight that a scheme has read.

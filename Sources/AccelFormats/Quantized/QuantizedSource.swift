@@ -41,6 +41,7 @@ public struct QuantizedSource: CheckpointSource {
     ) throws {
         let configuration = try Self.configuration(of: checkpoint)
         try Self.refuse(configuration)
+        try QuantizedSchemes.refuseMarked(checkpoint)
         let record = format == MLXFormat.self ? try ExportRecord(in: checkpoint.folder) : ExportRecord()
         var (encoded, decoded) = ([String: CompressedTensor](), [String: (tensor: StoredTensor, reason: String)]())
         var (taken, titles, orders) = (Set<String>(), Set<String>(), [String: AxisOrder]())

@@ -28,48 +28,91 @@ extension BitsAndBytesTableScheme {
 
     static func weight(of layer: QuantizedLayer) throws -> QuantizedWeight {
         let mark = try layer.mark
-        let state = JSONField(try JSON.parse(mark.bytes, file: "\(mark.file), tensor \(mark.name)"), file: mark.name)
-        let sizes = try state["shape"].array().map { try $0.int(in: 1...1 << 31) }
-        let block = try state["blocksize"].int(in: 1...1 << 20)
+        let (sizes, block) = try reading(mark) { state in
+            (
+                try state["shape"].array().map { try $0.int(in: 1...1 << 31) },
+                try state["blocksize"].int(in: 1...1 << 20)
+            )
+        }
         guard sizes.count == 2, let count = Shape(sizes).checkedCount else {
-            throw state["shape"].error("expected two sizes")
+            throw mark.error("its field shape has \(sizes.count) sizes, expected two sizes")
         }
         let (shape, columns) = (Shape(sizes), sizes[1])
         let packed = try layer.tensor(".weight", [.uint8])
         guard packed.shape.count == (count + 1) / 2 else {
             throw packed.error("expected \((count + 1) / 2) bytes for \(shape), found \(packed.shape)")
         }
-        let scales = try scales(layer, state, (count + block - 1) / block)
+        let scales = try scales(layer, (count + block - 1) / block)
         let table = try layer.tensor(".weight.quant_map", [.float32], [16]).finiteScales()
         let bytes = packed.byteArray
-        let step = [128, 64, 32, 16].first { block % $0 == 0 && columns % block == 0 }
-        if table == NF4Codec.table, let step {
+        let steps = [128, 64, 32, 16].filter { block % $0 == 0 }
+        guard let (codec, ranks) = codec(of: table), let widest = steps.first else {
+            let values = (0..<count).map { index in
+                table[Int(index % 2 == 0 ? bytes[index / 2] >> 4 : bytes[index / 2] & 15)] * scales[index / block]
+            }
+            return .decoded(
+                values, shape: shape,
+                reason: block % 16 == 0 ? "no scheme has its table" : "no scheme has blocks of \(block)")
+        }
+        let codes = bytes.map { ranks[Int($0 >> 4)] | ranks[Int($0 & 15)] << 4 }
+        func scheme(_ step: Int) -> String { "\(codec):block=\(step),scales=float32" }
+        // Rows of whole blocks, or of parts that repeat the scale of their block.
+        if let step = steps.first(where: { columns % $0 == 0 && ($0 == block || $0 >= 64) }) {
             let places = (0..<count / step).map { scales[$0 * step / block] }
-            return .encoded(
-                codec: "nf4:block=\(step),scales=float32", shape: shape,
-                sections: [ByteView(bytes.map { $0 << 4 | $0 >> 4 }), ByteView(places)])
+            return .encoded(codec: scheme(step), shape: shape, sections: [ByteView(codes), ByteView(places)])
         }
-        let values = (0..<count).map { index in
-            table[Int(index % 2 == 0 ? bytes[index / 2] >> 4 : bytes[index / 2] & 15)] * scales[index / block]
+        // Blocks run across the ends of rows: longer rows have whole ones.
+        let step = widest
+        let row = min(max(block, 4096 / block * block), count)
+        let rows = (count + row - 1) / row
+        let perRow = (row + step - 1) / step
+        let places = (0..<rows * perRow).map { place in
+            scales[min(place / perRow * row + place % perRow * step, count - 1) / block]
         }
-        return .decoded(
-            values, shape: shape,
-            reason: table == NF4Codec.table ? "its blocks run across rows" : "no scheme has the table of FP4")
+        let padding = [UInt8](repeating: 0, count: rows * ((row + 1) / 2) - codes.count)
+        return .encoded(
+            codec: "flat:row=\(row)+\(scheme(step))", shape: shape,
+            sections: [ByteView(codes + padding), ByteView(places)])
     }
 
-    private static func scales(_ layer: QuantizedLayer, _ state: JSONField, _ count: Int) throws -> [Float] {
+    /// Returns the codec that has the entries of a table, and the rank there of each of them.
+    private static func codec(of table: [Float]) -> (name: String, ranks: [UInt8])? {
+        for (name, entries) in [(NF4Codec.name, NF4Codec.table), (FP4Codec.name, FP4Codec.table)] {
+            let ranks = table.compactMap { entry in entries.firstIndex(of: entry).map { UInt8($0) } }
+            if ranks.count == table.count { return (name, ranks) }
+        }
+        return nil
+    }
+
+    /// Reads fields of the state, a JSON document in a tensor, whose name errors have.
+    private static func reading<Fields>(
+        _ mark: StoredTensor, _ body: (JSONField) throws -> Fields
+    ) throws -> Fields {
+        do {
+            return try body(JSONField(JSON.parse(mark.bytes, file: mark.file), file: mark.file))
+        } catch let error as FormatError {
+            guard case .field(let path) = error.location else { throw mark.error(error.reason) }
+            throw mark.error("its field \(path): \(error.reason)")
+        }
+    }
+
+    private static func scales(_ layer: QuantizedLayer, _ count: Int) throws -> [Float] {
         guard let nested = layer[".weight.nested_absmax"] else {
             return try layer.tensor(".weight.absmax", [.float32], [count]).finiteScales()
         }
         let codes = try layer.tensor(".weight.absmax", [.uint8], [count]).byteArray
-        let block = try state["nested_blocksize"].int(in: 1...1 << 20)
-        let offset = Float(try state["nested_offset"].double())
+        let (block, offset) = try reading(layer.mark) { state in
+            (try state["nested_blocksize"].int(in: 1...1 << 20), Float(try state["nested_offset"].double()))
+        }
+        guard offset.isFinite else { throw try layer.mark.error("its field nested_offset is out of range") }
         let table = try layer.tensor(".weight.nested_quant_map", [.float32], [256]).finiteScales()
         let factors = try nested.finiteScales()
         guard factors.count == (count + block - 1) / block else {
             throw nested.error("expected \((count + block - 1) / block) scales of scales, found \(nested.shape)")
         }
-        return codes.indices.map { table[Int(codes[$0])] * factors[$0 / block] + offset }
+        let scales = codes.indices.map { table[Int(codes[$0])] * factors[$0 / block] + offset }
+        guard scales.allSatisfy(\.isFinite) else { throw nested.error("a scale by it is not finite") }
+        return scales
     }
 }
 

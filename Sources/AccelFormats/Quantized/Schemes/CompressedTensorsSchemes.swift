@@ -48,7 +48,7 @@ enum PackedScheme: QuantizedScheme {
         guard order.count == columns, order.allSatisfy({ (0..<groups).contains($0) }) else {
             throw indices.error("expected \(columns) groups from 0 to \(groups - 1)")
         }
-        return codes.decoded("its columns are in the order of activations (actorder)", groupOfColumn: order)
+        return codes.permuted(groupOfColumn: order)
     }
 
     private static func statedBits(_ layer: QuantizedLayer) throws -> Int? {

@@ -28,7 +28,8 @@ enum GPTQScheme: QuantizedScheme {
         if let index = order.firstIndex(where: { !(0..<groups).contains($0) }) {
             throw indices.error("is \(order[index]), but there are \(groups) groups", index: index)
         }
-        let group = (columns + groups - 1) / groups
+        // The last group, and groups that were not filled, may be smaller.
+        let group = order.reduce(into: [Int](repeating: 0, count: groups)) { $0[$1] += 1 }.max() ?? columns
         let scales = try scaleTensor.finiteScales().transposed(rows: groups)
         let zeros = try zeros(zeroWords, layer, bits, rows).transposed(rows: groups)
         let isRegular = order.indices.allSatisfy { order[$0] == $0 / group }
@@ -36,9 +37,7 @@ enum GPTQScheme: QuantizedScheme {
             rows: rows, columns: columns, bits: bits,
             codes: PackedWords.downColumns(words, bits: bits, count: columns), group: group,
             scales: scales, zeros: zeros, hasHalfScales: scaleTensor.elementType == .float16)
-        return isRegular
-            ? codes.weight()
-            : codes.decoded("its columns are in the order of activations (desc_act)", groupOfColumn: order)
+        return isRegular ? codes.weight() : codes.permuted(groupOfColumn: order)
     }
 
     private static func refuseTiled(_ layer: QuantizedLayer) throws {

@@ -12,14 +12,23 @@ enum HQQScheme: QuantizedScheme {
         ".stores_quant_config", ".encoded_state_dict", ".offload_meta",
     ]
 
-    static func fits(_ layer: QuantizedLayer) -> Bool { layer[".zero"] != nil && layer[".scale"] != nil }
+    static func fits(_ layer: QuantizedLayer) -> Bool { true }
 
     static func weight(of layer: QuantizedLayer) throws -> QuantizedWeight {
+        for part in [".quant_zero", ".quant_scale"] {
+            // A flag is stored as the number of a tensor.
+            guard let flag = layer[part], flag.byteArray.contains(where: { $0 != 0 }) else { continue }
+            throw RequestError(
+                "\(flag.error("scales or zero points that are quantized themselves are not supported")); convert the "
+                    + "original model, or one quantized with quant_zero=False and quant_scale=False",
+                status: .unavailable)
+        }
         let sizes = try layer.tensor(".shape", [.int64, .int32], [2]).integers().map { Int($0) }
         let bits = try number(layer, ".nbits")
         let axis = try number(layer, ".axis")
         let packed = try layer.tensor(".W_q")
         guard sizes.allSatisfy({ (1...1 << 31).contains($0) }), [1, 2, 3, 4, 8].contains(bits),
+            axis == 0 || axis == 1,
             let count = Shape(sizes).checkedCount
         else { throw packed.error("\(sizes) weights of \(bits) bits are not HQQ's") }
         let (scaleTensor, zeroTensor) = (
@@ -39,12 +48,18 @@ enum HQQScheme: QuantizedScheme {
                 hasHalfScales: false
             ).weight()
         }
-        let values = codes.indices.map { index in
-            let place = axis == 1 ? index / group : index % scales.count
-            return (Float(codes[index]) - zeros[place]) * scales[place]
-        }
-        return .decoded(
-            values, shape: Shape(sizes), reason: axis == 1 ? "its groups run across rows" : "its groups are columns")
+        let type = scaleTensor.elementType == zeroTensor.elementType ? scaleTensor.elementType : .float32
+        let name =
+            switch type {
+            case .float16: "float16"
+            case .bfloat16: "bfloat16"
+            default: "float32"
+            }
+        return .encoded(
+            codec: "hqq:bits=\(bits),group=\(group),axis=\(axis),scales=\(name)", shape: Shape(sizes),
+            sections: [GroupedCodes.packed(codes, bits: bits, sizes[1])]
+                + (name == "float32"
+                    ? [ByteView(scales), ByteView(zeros)] : [scaleTensor.bytes, zeroTensor.bytes]))
     }
 
     private static func number(_ layer: QuantizedLayer, _ part: String) throws -> Int {
