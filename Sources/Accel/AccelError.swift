@@ -18,12 +18,18 @@ public struct AccelError: ReportedError, Equatable {
         public static let internalFailure = Code(rawValue: 5)
         /// The work was cancelled.
         public static let cancelled = Code(rawValue: 6)
+        /// The time limit was over first.
+        public static let timedOut = Code(rawValue: 7)
+        /// The package is not trusted.
+        public static let untrusted = Code(rawValue: 8)
         /// No backend, or not the requested one, supports the model.
         public static let unsupported = Code(rawValue: 9)
         /// Not enough memory.
         public static let memory = Code(rawValue: 10)
         /// Any other failure of a backend.
         public static let backend = Code(rawValue: 11)
+        /// Another call has the session.
+        public static let busy = Code(rawValue: 15)
     }
 
     /// The kind of the error.
@@ -52,6 +58,7 @@ public struct AccelError: ReportedError, Equatable {
     public init(_ error: any Error, at location: String) {
         switch error {
         case let error as AccelError: self = error
+        case let error as TimeLimitError: self.init(.timedOut, error.description, at: location)
         case let error as ShapeError: self.init(.invalid, error.description, at: location)
         case let error as FormatError: self.init(.corrupt, error.description, at: location)
         case let error as any ReportedError:
@@ -78,7 +85,8 @@ public struct AccelError: ReportedError, Equatable {
         switch code {
         case .invalid: .usage
         case .corrupt: .corrupt
-        case .notFound, .unsupported, .memory, .backend: .unavailable
+        case .notFound, .unsupported, .memory, .backend, .timedOut, .busy: .unavailable
+        case .untrusted: .corrupt
         case .cancelled: .interrupted
         default: .internalFailure
         }

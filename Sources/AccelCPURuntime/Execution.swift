@@ -1,4 +1,4 @@
-import AccelByteIO
+public import AccelByteIO
 import AccelPrograms
 public import AccelTensors
 
@@ -104,15 +104,16 @@ public final class Execution {
     }
 
     /// Runs the function. A run that fails leaves the states unchanged.
+    /// - Parameter cancellation: ends the run early, between pieces of work.
     /// - Throws: `RequestError` if an input was never set; `ShapeError` naming the operator for invalid values, such as
-    ///   an index out of range.
-    public func run() throws {
+    ///   an index out of range; as `Cancellation.check` does.
+    public func run(until cancellation: Cancellation? = nil) throws {
         for index in 0..<isSet.count where !isSet[index] {
             let port = function.inputs[index]
             throw RequestError("input \"\(port.name)\" of \(function.name) is missing; expected \(port.typeText)")
         }
         executor.memory.arena.user = nil
-        try executor.run(then: copies)
+        try executor.run(then: copies, until: cancellation)
         executor.memory.arena.user = ObjectIdentifier(self)
     }
 

@@ -1,4 +1,4 @@
-import AccelByteIO
+public import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 public import AccelWeightCompression
@@ -24,8 +24,9 @@ public final class Executor {
     private let outputs: [(name: String, memory: OperandMemory)]
     /// Saves the states that calls overwrite before a call that may fail.
     private var journal: StateJournal
-    /// The journal of observed runs, whose observer may fail after each call; nil before the first one.
-    private var observedJournal: StateJournal?
+    /// The journal of runs that may fail after each call: of observed runs, and of runs that may be cancelled; nil before
+    /// the first one.
+    private var wholeJournal: StateJournal?
     /// The duration of each call of the last run, by the call's index.
     public private(set) var durations: [Duration]
     /// The cost of preparing the function.
@@ -85,25 +86,27 @@ public final class Executor {
     /// Runs the function. A run that fails leaves the states unchanged.
     /// - Parameters:
     ///   - inputs: all inputs of the function, by name.
+    ///   - cancellation: ends the run early, between pieces of work.
     ///   - observe: called after each call, in order.
     /// - Returns: the outputs, with the function's order and names.
     /// - Throws: `RequestError` for an input of a wrong name, type or shape, before any call runs; `ShapeError` naming
-    ///   the operator for invalid values, such as an index out of range.
+    ///   the operator for invalid values, such as an index out of range; as `Cancellation.check` does.
     public func run(
-        _ inputs: [String: StoredTensor], observe: ((Step) throws -> Void)? = nil
+        _ inputs: [String: StoredTensor], until cancellation: Cancellation? = nil,
+        observe: ((Step) throws -> Void)? = nil
     ) throws -> [StoredTensor] {
         try start(with: inputs)
         guard let observe else {
-            try run()
+            try run(until: cancellation)
             return results
         }
-        let journal = try observedJournal ?? StateJournal(calls, before: calls.count)
-        observedJournal = journal
+        let journal = try journalOfAllCalls()
         defer { team.rest() }
         let clock = ContinuousClock()
         do {
             for index in calls.indices {
                 journal.note(index)
+                try cancellation?.check()
                 let start = clock.now
                 try make(index)
                 durations[index] = clock.now - start
@@ -122,15 +125,38 @@ public final class Executor {
 
     /// Runs the function on the inputs that are set. A run that fails leaves the states unchanged. From the second run
     /// on, it allocates nothing, takes no lock, and wakes the helper threads at most once.
-    /// - Parameter last: steps that follow the calls.
-    /// - Throws: `ShapeError` naming the operator for invalid values, such as an index out of range.
-    func run(then last: [PlacedStep] = []) throws {
-        defer { team.rest() }
+    /// - Parameters:
+    ///   - last: steps that follow the calls.
+    ///   - cancellation: ends the run early, between pieces of work.
+    /// - Throws: `ShapeError` naming the operator for invalid values, such as an index out of range; as
+    ///   `Cancellation.check` does.
+    func run(then last: [PlacedStep] = [], until cancellation: Cancellation? = nil) throws {
+        // Any call of a run that may be cancelled may be its last.
+        let journal = cancellation == nil ? self.journal : try journalOfAllCalls()
+        workspace.cancellation = cancellation
+        defer {
+            team.rest()
+            workspace.cancellation = nil
+        }
+        do {
+            try run(keeping: journal, until: cancellation)
+            for index in 0..<last.count { team.run(last[index]) }
+            try cancellation?.check()
+        } catch {
+            journal.undo()
+            throw error
+        }
+        journal.forget()
+    }
+
+    private func run(keeping journal: StateJournal, until cancellation: Cancellation?) throws {
         let clock = ContinuousClock()
         var start = clock.now
         var (index, group) = (0, 0)
         while index < kernels.count {
+            try cancellation?.check()
             if group < joined.count, joined[group].calls.lowerBound == index {
+                for call in joined[group].calls { journal.note(call) }
                 joined[group].run(on: team)
                 let end = clock.now
                 for call in 0..<joined[group].shares.count {
@@ -139,19 +165,19 @@ public final class Executor {
                 (index, group, start) = (index + joined[group].shares.count, group + 1, end)
                 continue
             }
-            do {
-                journal.note(index)
-                try make(index)
-            } catch {
-                journal.undo()
-                throw error
-            }
+            journal.note(index)
+            try make(index)
             let end = clock.now
             durations[index] = end - start
             (index, start) = (index + 1, end)
         }
-        for index in 0..<last.count { team.run(last[index]) }
-        journal.forget()
+    }
+
+    /// The journal that keeps what any call overwrites; made for the first run that needs it.
+    private func journalOfAllCalls() throws -> StateJournal {
+        let journal = try wholeJournal ?? StateJournal(calls, before: calls.count)
+        wholeJournal = journal
+        return journal
     }
 
     var outputMemory: [OperandMemory] { outputs.map(\.memory) }

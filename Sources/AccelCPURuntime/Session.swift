@@ -1,3 +1,4 @@
+public import AccelByteIO
 import AccelPrograms
 public import AccelTensors
 
@@ -62,7 +63,9 @@ public final class Session {
     }
 
     /// Runs a function on inputs by name; see `Executor.run`.
-    public func run(_ index: Int, _ inputs: [String: StoredTensor]) throws -> [StoredTensor] {
-        try executor(of: index).run(inputs)
+    public func run(
+        _ index: Int, _ inputs: [String: StoredTensor], until cancellation: Cancellation? = nil
+    ) throws -> [StoredTensor] {
+        try executor(of: index).run(inputs, until: cancellation)
     }
 }

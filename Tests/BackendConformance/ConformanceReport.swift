@@ -22,6 +22,8 @@ public struct ConformanceReport: Sendable {
         case snapshots
         /// What does not fit is refused with its location, and changes nothing.
         case errors
+        /// A run that is to end early says so, and changes nothing.
+        case cancellation
         /// A package that is not whole never reaches a backend.
         case integrity
     }

@@ -1,4 +1,5 @@
 import Accel
+import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
@@ -23,6 +24,7 @@ struct SequenceCheck {
         try checkSnapshots(session, made, half)
         try checkSessions(made, half)
         try checkErrors(made)
+        try checkCancellation(made)
     }
 
     private static func results(
@@ -162,6 +164,28 @@ struct SequenceCheck {
                 report.check(.errors, false, "\(name), run \(index): after refused requests: \(error)")
                 return
             }
+        }
+    }
+
+    /// Runs that are cancelled, or whose time is over, before they begin: each says which it was, and nothing has changed.
+    private mutating func checkCancellation(_ made: [Outputs]) throws {
+        let session = try model.makeSession()
+        let (cancelled, late) = (Cancellation(), Cancellation(after: .zero))
+        cancelled.cancel()
+        for (index, run) in sequence.enumerated() {
+            for (cancellation, code) in [(cancelled, AccelError.Code.cancelled), (late, .timedOut)] {
+                var found: AccelError?
+                do throws(AccelError) {
+                    _ = try session.run(run.function, run.inputs, outputs: nil, until: cancellation)
+                } catch let error { found = error }
+                report.check(
+                    .cancellation, found?.code == code,
+                    "\(name), run \(index): expected code \(code.rawValue), found \(found?.description ?? "outputs")")
+            }
+            let outputs = try Self.results(of: [run], in: session)
+            report.check(
+                .cancellation, Self.areEqual(outputs, [made[index]]),
+                "\(name), run \(index): a run that ended early has changed something")
         }
     }
 

@@ -1,4 +1,5 @@
 import Accel
+import AccelByteIO
 import AccelPrograms
 import AccelTensors
 import BackendConformance
@@ -8,7 +9,7 @@ struct WrongBackend: Backend {
     enum Fault: CaseIterable {
         case perturbsOutputs, leavesOutputsOut, forgetsStates, sharesStates, ignoresShapes, losesErrors, breaksOnErrors
         case resetsNothing, restoresNothing, isNeverReady, hidesFunctions, praisesItself, refusesSilently
-        case ignoresRequestedOutputs
+        case ignoresRequestedOutputs, ignoresCancellation
 
         /// What the suite is to find wrong.
         var subject: ConformanceReport.Subject {
@@ -17,6 +18,7 @@ struct WrongBackend: Backend {
             case .forgetsStates: .states
             case .sharesStates: .sessions
             case .ignoresShapes, .losesErrors, .breaksOnErrors: .errors
+            case .ignoresCancellation: .cancellation
             case .resetsNothing, .restoresNothing: .snapshots
             case .isNeverReady: .progress
             case .hidesFunctions: .functions
@@ -77,7 +79,7 @@ private final class WrongSession: ModelSession {
     }
 
     func run(
-        _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?
+        _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?, until cancellation: Cancellation?
     ) throws(AccelError) -> [String: StoredTensor] {
         if isBroken { throw AccelError(.backend, "is broken") }
         if fault == .forgetsStates { base.reset() }
@@ -87,7 +89,8 @@ private final class WrongSession: ModelSession {
         }
         var made: [String: StoredTensor]
         do throws(AccelError) {
-            made = try base.run(function, inputs, outputs: fault == .ignoresRequestedOutputs ? nil : outputs)
+            made = try base.run(function, inputs, outputs: fault == .ignoresRequestedOutputs ? nil : outputs,
+                until: fault == .ignoresCancellation ? nil : cancellation)
         } catch let error {
             if fault == .ignoresShapes, error.problem.contains("found") { return last }
             if fault == .losesErrors { throw AccelError(.backend, "failed") }

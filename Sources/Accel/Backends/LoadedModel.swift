@@ -1,3 +1,4 @@
+public import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 
@@ -17,10 +18,12 @@ public protocol ModelSession: AnyObject {
     ///   - function: the function's name, e.g. `model[batch=1,sequence=128]`.
     ///   - inputs: all inputs of the function by name.
     ///   - outputs: the names of the outputs to return; nil for all.
+    ///   - cancellation: ends the run early; nil if nothing does.
     /// - Returns: the outputs by name.
-    /// - Throws: `AccelError` with the location of an input or output that does not fit.
+    /// - Throws: `AccelError` with the location of an input or output that does not fit; (cancelled) or (timed out) for a
+    ///   run that ended early.
     func run(
-        _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?
+        _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?, until cancellation: Cancellation?
     ) throws(AccelError) -> [String: StoredTensor]
     /// Returns copies of the states that runs have changed, by their names. All others are at their initial values.
     func snapshot() throws(AccelError) -> [StoredTensor]
@@ -28,6 +31,15 @@ public protocol ModelSession: AnyObject {
     func restore(_ snapshot: [StoredTensor]) throws(AccelError)
     /// Sets all states to their initial values.
     func reset()
+}
+
+extension ModelSession {
+    /// Runs a function to its end.
+    public func run(
+        _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?
+    ) throws(AccelError) -> [String: StoredTensor] {
+        try run(function, inputs, outputs: outputs, until: nil)
+    }
 }
 
 /// The signature of one function of a model: inputs, outputs and states.
@@ -50,6 +62,8 @@ public struct FunctionDescription: Equatable, Sendable {
     public let name: String
     /// The name of the model's part, e.g. `encoder`.
     public let part: String
+    /// The numbers of the symbolic dimensions, e.g. 128 for `sequence`.
+    public let bindings: [String: Int]
     /// The role of the function, e.g. encode.
     public let role: FunctionRole
     /// The inputs; a run needs all of them.
@@ -68,6 +82,7 @@ public struct FunctionDescription: Equatable, Sendable {
                 role: interface.role(of: port.name, side))
         }
         (name, part, role) = (function.functionName, function.program.name, interface.role)
+        bindings = function.bindings.numbers
         inputs = function.inputs.map { port($0, .input) }
         outputs = function.outputs.map { port($0, .output) }
         states = function.states.map { port($0.port, .state) }

@@ -1,3 +1,5 @@
+import AccelByteIO
+
 /// A part of a prepared kernel: pieces of work that do not depend on each other. All of a step is done before the next one
 /// begins.
 struct KernelStep: Sendable {
@@ -38,7 +40,11 @@ final class PlacedStep: Sendable {
         self.workspace = workspace
     }
 
-    func run(_ piece: Int, worker: Int) { step.body(piece, workspace.scratch(of: worker)) }
+    /// Works on a piece, unless the run has to end early.
+    func run(_ piece: Int, worker: Int) {
+        if let cancellation = workspace.cancellation, cancellation.isCancelled { return }
+        step.body(piece, workspace.scratch(of: worker))
+    }
 }
 
 /// Scratch memory of a function's calls: a part shared by all pieces of a call, followed by a part for each worker.
@@ -51,6 +57,8 @@ final class Workspace: @unchecked Sendable {
     /// Bytes from the arena's start.
     private let start: Int
     private let workers: Int
+    /// Of the run that is under way: pieces are passed over once it is cancelled.
+    var cancellation: Cancellation?
     private var sharedBytes = 0
     private var bytesPerWorker = 0
     private var inUse = 0

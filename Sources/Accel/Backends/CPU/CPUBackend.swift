@@ -80,12 +80,12 @@ private final class CPUSession: ModelSession {
     }
 
     func run(
-        _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?
+        _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?, until cancellation: Cancellation?
     ) throws(AccelError) -> [String: StoredTensor] {
         let index = try functions.index(named: function)
         try functions[index].check(inputs, outputs: outputs)
         do {
-            let made = try session.run(index, inputs).filter { outputs?.contains($0.name) ?? true }
+            let made = try session.run(index, inputs, until: cancellation).filter { outputs?.contains($0.name) ?? true }
             return Dictionary(made.map { ($0.name, $0) }) { first, _ in first }
         } catch {
             throw AccelError(error, at: function)

@@ -90,7 +90,7 @@ private final class ReferenceSession: ModelSession {
     init(_ model: ReferenceModel) { self.model = model }
 
     func run(
-        _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?
+        _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?, until cancellation: Cancellation?
     ) throws(AccelError) -> [String: StoredTensor] {
         let index = try model.functions.index(named: function)
         try model.functions[index].check(inputs, outputs: outputs)
@@ -98,6 +98,8 @@ private final class ReferenceSession: ModelSession {
         var values: [String: HostTensor] = [:]
         for state in program.states { values[state.name] = states[state.port] }
         do {
+            // What it runs is small, so that a run that has begun is soon over.
+            try cancellation?.check()
             let made = try program.evaluate(
                 inputs.mapValues { HostTensor($0) }, states: &values, constant: model.tensor)
             for state in program.states { states[state.port] = values[state.name] }

@@ -1,0 +1,65 @@
+import AccelPrograms
+import AccelTensors
+
+/// The functions of a model that take blocks of tokens into one cache of keys and values, from the longest blocks to the shortest.
+struct DecodingFunctions: Sendable {
+    /// A function that takes blocks of `length` tokens.
+    struct Block: Sendable {
+        let function: FunctionDescription
+        let length: Int
+        let tokens, position, logits: FunctionDescription.Port
+    }
+    let blocks: [Block]
+    /// The positions of the cache.
+    let capacity: Int
+
+    /// - Throws: `AccelError` (unsupported) if no function takes one token and returns logits, at a batch of one.
+    init(_ model: AccelModel) throws(AccelError) {
+        // Functions go together if they share their states.
+        var byStates: [[FunctionDescription.Port]: [Block]] = [:]
+        for function in model.functions {
+            guard let block = Block(function), block.capacity != nil else { continue }
+            byStates[function.states.sorted { $0.name < $1.name }, default: []].append(block)
+        }
+        let complete = byStates.values.filter { $0.contains { $0.length == 1 } }
+        // The largest cache, which holds the most tokens.
+        guard let blocks = complete.max(by: { ($0[0].capacity ?? 0) < ($1[0].capacity ?? 0) }),
+            let capacity = blocks[0].capacity
+        else {
+            throw AccelError(
+                .unsupported, "no function takes one token and its position, and returns logits, over a cache",
+                at: model.package.path, hint: "convert it with --shape batch=1,tokens=1,cache=...")
+        }
+        self.blocks = blocks.sorted { $0.length > $1.length }
+        self.capacity = capacity
+    }
+
+    /// The function for the next of `count` tokens: the longest block that they fill.
+    func block(for count: Int) -> Block { blocks.first { $0.length <= count } ?? blocks[blocks.count - 1] }
+}
+
+extension DecodingFunctions.Block {
+    fileprivate init?(_ function: FunctionDescription) {
+        func port(_ ports: [FunctionDescription.Port], _ kind: RoleKind) -> FunctionDescription.Port? {
+            ports.first { $0.role.kind == kind }
+        }
+        guard let tokens = port(function.inputs, .tokens), let position = port(function.inputs, .position),
+            let logits = port(function.outputs, .logits), tokens.shape.rank == 2, tokens.shape.dimensions[0] == 1,
+            tokens.elementType == .int64, position.elementType == .int64, position.shape.count == 1,
+            logits.elementType == .float32, logits.shape.count > 0
+        else { return nil }
+        (self.function, self.tokens, self.position, self.logits) = (function, tokens, position, logits)
+        length = tokens.shape.dimensions[1]
+        guard length > 0 else { return nil }
+    }
+
+    /// The positions of its caches, the least of all; nil without one.
+    fileprivate var capacity: Int? {
+        function.states.compactMap { state in
+            guard state.role.kind == .keyValueCache, let axis = state.role.integer("axis"),
+                state.shape.dimensions.indices.contains(axis)
+            else { return nil }
+            return state.shape.dimensions[axis]
+        }.min()
+    }
+}
