@@ -80,7 +80,7 @@ struct GroupedCodes {
             rows: rows, columns: slots, bits: bits, codes: placed, group: block, scales: places.map { scales[$0] },
             zeros: places.map { zeros[$0] }, hasHalfScales: hasHalfScales
         ).weight()
-        guard case .encoded(let codec, _, let sections) = inner else {
+        guard case .encoded(let codec, _, let sections, _) = inner else {
             return decoded("no scheme has its groups in the order of activations", groupOfColumn: groupOfColumn)
         }
         let positions =
