@@ -11,6 +11,10 @@ package struct GGMLFormat: Sendable {
     package let bytes: Int
     /// The offset of the scale in a block, which is of type float16.
     package var scaleOffset = 0
+    /// Weights of a block that share a scale.
+    package var part = 32
+    /// A weight is its code times the scale of its part, less the minimum of its part.
+    package var hasMinima = false
     /// The number in GGUF files.
     package var number: UInt32 { UInt32(type.rawValue) }
 }

@@ -314,24 +314,12 @@ extension MicroscaledCodec {
         let perRow = blocks.perRow(weight.shape)
         let tensorScale = global == nil ? 1 : globalScale(in: weight.sections[2])
         weight.sections[1].withBytes { codes in
-            for index in 0..<rows.count * perRow {
-                let code = codes[rows.lowerBound * perRow + index]
-                let scale = Self.scaleForm == .power ? Self.power(code) : Self.e4m3(code)
-                target[index] = global?.apply(tensorScale, to: scale) ?? scale
-            }
+            guard let start = codes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return }
+            // One of the two is 1, which leaves the scales as they are.
+            ck_widen_microscales(
+                start + rows.lowerBound * perRow, Self.scaleForm == .e4m3 ? 1 : 0, rows.count * perRow,
+                global == .multiplier ? tensorScale : 1, global == .divisor ? tensorScale : 1, target)
         }
-    }
-
-    private static func power(_ code: UInt8) -> Float {
-        // 2^-127 is the only one below the smallest normal number.
-        code == 0 ? Float(bitPattern: 1 << 22) : Float(bitPattern: UInt32(code) << 23)
-    }
-
-    private static func e4m3(_ code: UInt8) -> Float {
-        let (exponent, mantissa) = (UInt32(code >> 3), UInt32(code & 7))
-        // The exponent's bias is 7, that of float32 is 127.
-        return exponent == 0
-            ? Float(mantissa) * 0x1p-9 : Float(bitPattern: (exponent + 120) << 23 | mantissa << 20)
     }
 
     public func violation(

@@ -95,4 +95,7 @@ CK_INLINE int six_bits_signed(const uint8_t *packed, int j) {
     return (low | (packed[8 + j % 4] >> 2 * (j / 4) & 3) << 4) - 32;
 }
 
+/// The plain form of `ck_ggml_decode`.
+void ck_ggml_decode_plain(ck_ggml_type type, const uint8_t *codes, size_t blocks, float *values);
+
 #endif

@@ -1,4 +1,5 @@
-// Decodes the types of ggml: the float32 operations of ggml, in its order, so that the numbers have its bits.
+// The plain decoders of the types of ggml: the float32 operations of ggml, in its order, so that the numbers have its bits. Those of
+// ggml_parts.c are compared with them.
 #include "ggml.h"
 
 #pragma clang fp contract(off)
@@ -161,7 +162,7 @@ static void decode_tq2_0(const uint8_t *source, float *y) {
     for (size_t i = 0; i < blocks; i++) decode_##type(codes + i * sizeof(block_##type), values + i * (count));    \
     return
 
-void ck_ggml_decode(ck_ggml_type type, const uint8_t *codes, size_t blocks, float *values) {
+void ck_ggml_decode_plain(ck_ggml_type type, const uint8_t *codes, size_t blocks, float *values) {
     switch (type) {
     case CK_GGML_Q8_0: EACH(q8_0, 32);
     case CK_GGML_Q4_0: EACH(q4_0, 32);

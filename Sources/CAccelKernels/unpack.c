@@ -33,32 +33,28 @@ CK_INLINE void unpack_nibbles(const uint8_t *packed, size_t count, uint8_t *code
 typedef uint8_t bytes32 __attribute__((ext_vector_type(32)));
 typedef uint16_t words16 __attribute__((ext_vector_type(16)));
 
-/// Takes 16 codes out of 2 * `bits` bytes. Each lane of 16 bits gets the two bytes in which its code lies, and a product
+/// Takes 32 codes out of 4 * `bits` bytes. Of every second code, a lane of 16 bits gets the two bytes in which it lies, and a product
 /// moves the code to the upper byte.
-CK_TARGET_AVX2 CK_INLINE __m256i sixteen_codes(const uint8_t *packed, const int bits, __m256i bytes, __m256i factors) {
-    __m128i low = _mm_loadu_si128((const __m128i *)packed), high = _mm_loadu_si128((const __m128i *)(packed + bits));
-    __m256i words = _mm256_shuffle_epi8(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1), bytes);
-    words = _mm256_srli_epi16(_mm256_mullo_epi16(words, factors), 8);
-    return _mm256_and_si256(words, _mm256_set1_epi16((short)((1 << bits) - 1)));
-}
-
 CK_TARGET_AVX2 CK_INLINE void unpack_by_lanes(const uint8_t *packed, const int bits, size_t count, uint8_t *codes) {
-    bytes32 bytes;
-    words16 factors;
-#pragma clang loop unroll(full)
-    for (int k = 0; k < 16; k++) {
-        bytes[2 * k] = (uint8_t)CODE_BYTE(k % 8, bits), bytes[2 * k + 1] = (uint8_t)(CODE_BYTE(k % 8, bits) + 1);
-        factors[k] = (uint16_t)(256 >> CODE_SHIFT(k % 8, bits));
+    bytes32 bytes[2];
+    words16 factors[2];
+    UNROLLED for (int k = 0; k < 32; k++) {
+        const int code = k % 16;
+        bytes[code % 2][k / 2 * 2] = (uint8_t)CODE_BYTE(code, bits), bytes[code % 2][k / 2 * 2 + 1] = (uint8_t)(CODE_BYTE(code, bits) + 1);
+        factors[code % 2][k / 2] = (uint16_t)(256 >> CODE_SHIFT(code, bits));
     }
+    const __m256i mask = _mm256_set1_epi8((char)((1 << bits) - 1)), upper = _mm256_set1_epi16((short)(((1 << bits) - 1) << 8));
     const size_t step = 4 * (size_t)bits, size = (count * (size_t)bits + 7) / 8;
     size_t i = 0;
-    // The last load of a step ends 16 bytes after the step's last eight codes begin.
-    for (size_t at = 0; i + 32 <= count && at + 3 * (size_t)bits + 16 <= size; i += 32, at += step) {
+    // The last load of a step ends 16 bytes after the step's last sixteen codes begin.
+    for (size_t at = 0; i + 32 <= count && at + 2 * (size_t)bits + 16 <= size; i += 32, at += step) {
         prefetch_codes(packed + at);
-        __m256i a = sixteen_codes(packed + at, bits, (__m256i)bytes, (__m256i)factors);
-        __m256i b = sixteen_codes(packed + at + 2 * bits, bits, (__m256i)bytes, (__m256i)factors);
-        __m256i both = _mm256_permute4x64_epi64(_mm256_packus_epi16(a, b), 0xD8);
-        _mm256_storeu_si256((__m256i *)(codes + i), both);
+        const __m128i low = _mm_loadu_si128((const __m128i *)(packed + at));
+        const __m256i both = _mm256_inserti128_si256(_mm256_castsi128_si256(low), _mm_loadu_si128((const __m128i *)(packed + at + 2 * bits)), 1);
+        const __m256i even = _mm256_mullo_epi16(_mm256_shuffle_epi8(both, (__m256i)bytes[0]), (__m256i)factors[0]);
+        const __m256i odd = _mm256_mullo_epi16(_mm256_shuffle_epi8(both, (__m256i)bytes[1]), (__m256i)factors[1]);
+        const __m256i found = _mm256_or_si256(_mm256_and_si256(_mm256_srli_epi16(even, 8), mask), _mm256_and_si256(odd, upper));
+        _mm256_storeu_si256((__m256i *)(codes + i), found);
     }
     unpack_words(packed + i / 8 * (size_t)bits, bits, count - i, codes + i);
 }

@@ -29,8 +29,8 @@ protocol VectorProduct: Sendable {
 /// The products by encoding, for float32 activations; each chooses by instruction set where it runs.
 enum VectorProducts {
     static let all: [any VectorProduct.Type] = [
-        BlockScaledProduct.self, HalfRowsProduct.self, Int8Product.self, PaletteProduct.self, SparseProduct.self,
-        VectorEntriesProduct.self,
+        BlockScaledProduct.self, GGMLProduct.self, HalfRowsProduct.self, Int8Product.self, PaletteProduct.self,
+        SparseProduct.self, VectorEntriesProduct.self,
     ]
 
     /// The first that takes the weight, or else one that reads its rows as floats.

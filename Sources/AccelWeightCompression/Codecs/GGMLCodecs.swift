@@ -33,7 +33,7 @@ public struct Q40Codec: GGMLCodec {
 /// Q4_1 of ggml: 4 bits, a scale and a minimum for 32 weights.
 public struct Q41Codec: GGMLCodec {
     public static let name = "q4_1"
-    package static let format = GGMLFormat(type: CK_GGML_Q4_1, elements: 32, bytes: 20)
+    package static let format = GGMLFormat(type: CK_GGML_Q4_1, elements: 32, bytes: 20, hasMinima: true)
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -51,7 +51,7 @@ public struct Q50Codec: GGMLCodec {
 /// Q5_1 of ggml: 5 bits, a scale and a minimum for 32 weights.
 public struct Q51Codec: GGMLCodec {
     public static let name = "q5_1"
-    package static let format = GGMLFormat(type: CK_GGML_Q5_1, elements: 32, bytes: 24)
+    package static let format = GGMLFormat(type: CK_GGML_Q5_1, elements: 32, bytes: 24, hasMinima: true)
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -60,7 +60,8 @@ public struct Q51Codec: GGMLCodec {
 /// Q2_K of ggml: 2 bits; 16 weights have a scale and a minimum of 4 bits.
 public struct Q2KCodec: GGMLCodec {
     public static let name = "q2_k"
-    package static let format = GGMLFormat(type: CK_GGML_Q2_K, elements: 256, bytes: 84, scaleOffset: 80)
+    package static let format = GGMLFormat(
+        type: CK_GGML_Q2_K, elements: 256, bytes: 84, scaleOffset: 80, part: 16, hasMinima: true)
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -69,7 +70,7 @@ public struct Q2KCodec: GGMLCodec {
 /// Q3_K of ggml: 3 bits; 16 weights have a scale of 6 bits.
 public struct Q3KCodec: GGMLCodec {
     public static let name = "q3_k"
-    package static let format = GGMLFormat(type: CK_GGML_Q3_K, elements: 256, bytes: 110, scaleOffset: 108)
+    package static let format = GGMLFormat(type: CK_GGML_Q3_K, elements: 256, bytes: 110, scaleOffset: 108, part: 16)
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -78,7 +79,7 @@ public struct Q3KCodec: GGMLCodec {
 /// Q4_K of ggml: 4 bits; 32 weights have a scale and a minimum of 6 bits.
 public struct Q4KCodec: GGMLCodec {
     public static let name = "q4_k"
-    package static let format = GGMLFormat(type: CK_GGML_Q4_K, elements: 256, bytes: 144)
+    package static let format = GGMLFormat(type: CK_GGML_Q4_K, elements: 256, bytes: 144, hasMinima: true)
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -87,7 +88,7 @@ public struct Q4KCodec: GGMLCodec {
 /// Q5_K of ggml: 5 bits; 32 weights have a scale and a minimum of 6 bits.
 public struct Q5KCodec: GGMLCodec {
     public static let name = "q5_k"
-    package static let format = GGMLFormat(type: CK_GGML_Q5_K, elements: 256, bytes: 176)
+    package static let format = GGMLFormat(type: CK_GGML_Q5_K, elements: 256, bytes: 176, hasMinima: true)
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -96,7 +97,7 @@ public struct Q5KCodec: GGMLCodec {
 /// Q6_K of ggml: 6 bits; 16 weights have a scale of 8 bits.
 public struct Q6KCodec: GGMLCodec {
     public static let name = "q6_k"
-    package static let format = GGMLFormat(type: CK_GGML_Q6_K, elements: 256, bytes: 210, scaleOffset: 208)
+    package static let format = GGMLFormat(type: CK_GGML_Q6_K, elements: 256, bytes: 210, scaleOffset: 208, part: 16)
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }

@@ -165,6 +165,9 @@ void ck_decode_shifted(const uint8_t *codes, size_t count, size_t block, const f
                        int is_short, float *target);
 /// sums[b] = the sum of block b of x; to float32 rounding.
 void ck_sum_blocks(const float *x, size_t count, size_t block, float *sums);
+/// Scales of one byte: target[i] = scale * factor / divisor, each step rounded. A scale is a power of two (E8M0), or a positive number of
+/// E4M3; codes of no scale give any number.
+void ck_widen_microscales(const uint8_t *codes, int is_e4m3, size_t count, float factor, float divisor, float *target);
 /// values[i] = scale * values[i].
 void ck_multiply_blocks(float *values, size_t count, size_t block, const float *scales);
 
@@ -402,5 +405,10 @@ void ck_ggml_encode(ck_ggml_type type, const float *values, size_t blocks, uint8
 void ck_ggml_encode_simple(ck_ggml_type type, const float *values, size_t blocks, uint8_t *codes);
 /// Decodes whole blocks, with the bits of ggml.
 void ck_ggml_decode(ck_ggml_type type, const uint8_t *codes, size_t blocks, float *values);
+/// target[r] = the sum of the weights of row r, `blocks` whole blocks at `stride` bytes, each times its element of x, to float32 rounding.
+/// A weight is scale * code - minimum: codes are multiplied, and minima meet sums of x. Bit-equal on every instruction set.
+/// - part_sums: the sums of x over the parts of the type's blocks that share a scale; NULL for types without minima.
+void ck_ggml_dot(ck_ggml_type type, const float *x, const float *part_sums, const uint8_t *codes, size_t stride, size_t rows,
+                 size_t blocks, float *target);
 
 #endif
