@@ -2,6 +2,7 @@
 # Builds what a release holds, into .build/dist:
 #   accelc           one file that needs no shared library (Linux; elsewhere: none but the system's), at most 20 MB
 #   accelc-dynamic   the same with the system's C library loaded at run time, for plug-ins
+#   share/accelc     the programs of other projects' runtimes, for verify --runtime
 # usage: release.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -32,6 +33,9 @@ else
     cp "$dist/accelc-dynamic" "$dist/accelc"
 fi
 
+mkdir -p "$dist/share/accelc/runtimes"
+cp scripts/runtimes/*.py scripts/runtimes/README.md "$dist/share/accelc/runtimes"
+
 for name in accelc accelc-dynamic; do
     bytes=$(wc -c <"$dist/$name")
     echo "$name: $bytes bytes"
@@ -40,6 +44,10 @@ for name in accelc accelc-dynamic; do
     scratch=$(mktemp -d)
     env -i PATH=/usr/bin:/bin HOME="$scratch" "$dist/$name" convert Tests/Fixtures/digits -o "$scratch/digits.accelpkg" -q
     env -i PATH=/usr/bin:/bin HOME="$scratch" "$dist/$name" verify "$scratch/digits.accelpkg" --against Tests/Fixtures/digits -q
+    # It finds the programs of runtimes: what it then misses is Python.
+    "$dist/$name" export Tests/Fixtures/qwen3_small --format gguf --no-cache -o "$scratch/gguf" -q
+    found=$("$dist/$name" verify "$scratch/gguf" --against Tests/Fixtures/qwen3_small --runtime llama --python none 2>&1 || true)
+    [[ "$found" == *"no Python interpreter"* ]] || fail "$name does not find the programs of runtimes: $found"
     rm -rf "$scratch"
 done
 echo "release: $dist"

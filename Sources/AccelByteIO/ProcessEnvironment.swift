@@ -22,6 +22,18 @@ public enum ProcessEnvironment {
         return all
     }
 
+    /// The path of the executable; nil if the system does not tell.
+    public static var executable: String? {
+        var path = [CChar](repeating: 0, count: 4096)
+        #if canImport(Darwin)
+            var size = UInt32(path.count)
+            let isFound = _NSGetExecutablePath(&path, &size) == 0
+        #else
+            let isFound = (1..<path.count).contains(readlink("/proc/self/exe", &path, path.count - 1))
+        #endif
+        return isFound ? String(decoding: path.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+    }
+
     /// The folder for temporary files: `$TMPDIR`, or `/tmp`.
     public static var temporaryFolder: String { text("TMPDIR") ?? "/tmp" }
 }

@@ -3,6 +3,7 @@ public import AccelModelFamilies
 public import AccelPackages
 public import AccelPrograms
 public import AccelTensors
+public import AccelWeightCompression
 
 /// Writes models in a format; found by `ModelFormat.exporter`.
 public protocol Exporter: Sendable {
@@ -18,6 +19,13 @@ public protocol Exporter: Sendable {
     static var version: Int { get }
     /// Whether the output depends on the shapes of the functions.
     static var dependsOnShapes: Bool { get }
+    /// The families, by `ModelFamily.name`, that the format has models of; nil for all.
+    static var families: [String]? { get }
+    /// Returns why the format does not hold a matrix of float32 weights in a scheme; nil if it does. For tables of formats; `check`
+    /// decides for a model.
+    static func unsupportedReason(of codec: any WeightCodec, shape: Shape) -> String?
+    /// The option that chooses a scheme of the format's own, instead of `--compress`; nil if there is none.
+    static var schemeOption: ExportOption? { get }
     /// The scheme of the weights that `check` leaves uncompressed, e.g. `float16`.
     static var plainScheme: String { get }
     /// Makes an exporter with the given option values; options that are left out have their defaults.
@@ -39,6 +47,25 @@ public protocol Exporter: Sendable {
 extension Exporter {
     public static var dependsOnShapes: Bool { true }
     public static var plainScheme: String { "float16" }
+    public static var families: [String]? { nil }
+    public static var schemeOption: ExportOption? { nil }
+
+    /// Asks `check` about a function that multiplies by such a matrix.
+    public static func unsupportedReason(of codec: any WeightCodec, shape: Shape) -> String? {
+        do {
+            let zeros = StoredTensor(name: "weight", floats: [Float](repeating: 0, count: shape.count), shape: shape)
+            var builder = ProgramBuilder(name: "main")
+            let input = builder.input("x", TensorType(.float32, shape: [1, shape.columns]))
+            let weight = builder.constant(zeros, isWeight: true)
+            builder.output("y", try builder.apply(Linear(), [input, weight]))
+            let function = try FrozenProgram(builder.finish(), bindings: ShapeBindings())
+            let plan = Recipe(default: codec).plan(for: [function])
+            _ = try Self(ExportOptionValues()).check(PlannedExport([function], plan))
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
 }
 
 /// An option of an exporter: a flag, or a choice of words.

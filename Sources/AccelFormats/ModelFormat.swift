@@ -12,6 +12,8 @@ public protocol ModelFormat: Sendable {
     static var takesConfiguration: Bool { get }
     /// Whether adapters can be merged into models of this format.
     static var takesAdapters: Bool { get }
+    /// What is read of models of this format.
+    static var reading: FormatReading { get }
     /// Returns whether the content of a path is a model of this format, intact or corrupt. The name does not count.
     static func recognises(_ path: String) -> Bool
     /// Opens the model at a path.
@@ -27,6 +29,7 @@ extension ModelFormat {
     public static var takesConfiguration: Bool { false }
     public static var takesAdapters: Bool { false }
     public static var exporter: (any Exporter.Type)? { nil }
+    public static var reading: FormatReading { FormatReading(schemes: FormatReading.plain) }
 }
 
 /// Options for opening a model: information that its files lack.

@@ -43,7 +43,7 @@ public struct Parity: Sendable {
     public var hasSelfTest: Bool {
         switch subject {
         case .package, .planned: true
-        case .coreML, .reference, .model: false
+        case .coreML, .reference, .model, .runtime: false
         }
     }
 

@@ -17,6 +17,7 @@ enum Commands {
         CheckSignatureCommand.self,
         CacheCommand.self,
         FamiliesCommand.self,
+        FormatsCommand.self,
         HelpCommand.self,
         CompletionsCommand.self,
         VersionCommand.self,

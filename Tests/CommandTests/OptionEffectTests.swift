@@ -150,7 +150,7 @@ struct OptionEffectTests {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         for (fixture, name) in [
             ("bert_base", "bert"), ("adapters/bert", "adapter"), ("clip_end", "clip"), ("qwen3_small", "qwen"),
-            ("coreml/functions.mlpackage", "functions.mlpackage"),
+            ("coreml/functions.mlpackage", "functions.mlpackage"), ("runtimes", "runtimes"),
         ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
         }
@@ -178,6 +178,7 @@ struct OptionEffectTests {
             ["convert", "bert", "--no-cache", "-o", "damaged.accelpkg"] + shape,
             ["convert", "qwen", "--no-cache", "-o", "d.accelpkg", "--shape-from", "qwen/golden.safetensors", "-q"],
             ["convert", "functions.mlpackage", "--no-cache", "-o", "f.accelpkg", "-q"],
+            ["export", "qwen", "--no-cache", "--format", "gguf", "-o", "gguf", "-q"],
             ["convert", "bert", "--cache", "filled", "-o", "x"] + shape,
             ["convert", "bert", "--cache", "damaged", "-o", "x"] + shape,
             ["convert", "bert", "--cache", "shared", "-o", "x"] + shape,

@@ -90,6 +90,13 @@ extension OptionEffect {
             ("html", "verify p.accelpkg --against bert [ --html r.html ]"),
             ("self-test", "verify p.accelpkg --against bert [ --self-test ]"),
             ("json", "verify p.accelpkg --against bert [ --json ]"),
+            ("runtime", "verify gguf --against qwen [ --runtime llama --runtimes runtimes ]"),
+            ("runtimes", "verify gguf --against qwen --runtime llama [ --runtimes runtimes / --runtimes gguf ]"),
+            ("python", "verify gguf --against qwen --runtime llama --runtimes runtimes [ --python no-such-python ]"),
+            (
+                "runtime-timeout",
+                "verify gguf --against qwen --runtime llama --runtimes runtimes [ --runtime-timeout 0.000001 ]"
+            ),
 
             ("output", "verify-record p.mlpackage -o [ q / r ]"),
             ("inputs", "verify-record p.mlpackage -o q [ --inputs bert/golden.safetensors ]"),
@@ -192,7 +199,7 @@ extension OptionEffect {
             ("target-bits", "cache explain \(bert) [ --target-bits 5 ]"),
             ("min-sqnr", "cache explain \(bert) [ --min-sqnr 5 ]"),
 
-            ("json", "families [ --json ]"),
+            ("json", "families [ --json ]"), ("json", "formats [ --json ]"),
         ].map { OptionEffect(option: $0.0, line: $0.1) }
 
     /// Options whose effect a run of one machine does not show, and what does.

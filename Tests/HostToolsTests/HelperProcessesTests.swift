@@ -1,5 +1,7 @@
 import AccelByteIO
 import AccelHostTools
+import Foundation
+import TestSupport
 import Testing
 
 @Suite("Helper programs")
@@ -34,5 +36,29 @@ struct HelperProcessesTests {
     func environment() throws {
         let answer = try HelperProcesses.answer(of: "/bin/sh", ["-c", "printf %s \"$PATH\""], input: [])
         #expect(String(decoding: answer.output, as: UTF8.self) == ProcessEnvironment.value("PATH"))
+    }
+
+    @Test(
+        "a program with a limited time ends by itself, by a signal, or when its time is over, with all that it has started"
+    )
+    func limited() throws {
+        try withTemporaryFolder { folder in
+            let output = "\(folder)/output"
+            func end(of script: String, within seconds: Double) throws -> HelperProcesses.LimitedEnd {
+                try AtomicFile.write("", to: output, as: .internal)
+                return try HelperProcesses.run(
+                    "/bin/sh", ["-c", script], environment: ["A": "b"], output: output, seconds: seconds)
+            }
+            let exited = try end(of: "echo $A; echo c >&2; exit 3", within: 60)
+            #expect(exited == .exited(3))
+            let text = try String(contentsOfFile: output, encoding: .utf8)
+            #expect(text == "b\nc\n")
+            let killed = try end(of: "kill -6 $$", within: 60)
+            #expect(killed == .killed(signal: 6))
+            let start = ContinuousClock.now
+            let late = try end(of: "sleep 50 & sleep 60", within: 0.2)
+            #expect(late == .timedOut)
+            #expect(start.duration(to: .now) < .seconds(30))
+        }
     }
 }

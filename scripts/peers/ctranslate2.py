@@ -7,7 +7,7 @@ CTranslate2 computes what transformers has computed, as far as the type allows. 
 of accelc with its process, that of the other within a running Python. Exits 1 on a difference.
 
 The converter of CTranslate2 4.8 does not work with transformers 5 for BERT and Phi 3, and takes Gemma's base of rotary embeddings
-for 10000: `Loaded` gives it the fields under their old names. It leaves out numbers without which CTranslate2 computes something else
+for 10000: `converters.Converter` gives it the fields under their old names. It leaves out numbers without which CTranslate2 computes something else
 than the model (`completed`): the factor of Llama 3's rotary embeddings, an unusual width of Llama's heads, the rotated width and the
 epsilon of Phi 3. Such models are compared with its file after these were added, and marked with a plus.
 """
@@ -20,27 +20,21 @@ import subprocess
 import sys
 import tempfile
 import time
-import types
 
-# The folder of this script has a name of its own first on the path.
+# The folder of this script has a name of its own first on the path; that of shared code has none.
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path = [entry for entry in sys.path if pathlib.Path(entry or ".").resolve() != HERE]
+sys.path[:] = [str(HERE / "shared")] + [entry for entry in sys.path if pathlib.Path(entry or ".").resolve() != HERE]
 try:
+    import converters
     import ctranslate2
     import numpy
     import safetensors.numpy
-    import tokenizers
-    import torch
-    import transformers
-    from ctranslate2.converters.transformers import TransformersConverter
+    import small_models
 except ImportError as error:
     print(
         f"ctranslate2: skipped, since {error.name} is missing: pip install ctranslate2 transformers torch safetensors",
         file=sys.stderr)
     sys.exit(3)
-transformers.logging.set_verbosity_error()
-transformers.utils.logging.disable_progress_bar()
-
 FIXTURES = HERE.parent.parent / "Tests/Fixtures"
 CASES = HERE.parent.parent.parent / "shared/cases"
 MODELS = [
@@ -76,23 +70,8 @@ def chosen(data):
 
 
 def tokenizer(folder, config, data):
-    """A tokenizer of words, for some models with fewer tokens than rows of embeddings."""
-    kind, rows = config["model_type"], config["vocab_size"]
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"] if kind == "bert" else ["<unk>", "<s>", "</s>", "<pad>"]
-    count = rows if "bert" in kind and kind != "bert" else rows - 3
-    words = (special + ["caf\u00e9", 'quo"te', "tab\t", "\U0001f600"] + [f"w{i}" for i in range(rows)])[:count]
-    if kind == "whisper":
-        # The tokens that generate wants in the prompt.
-        prompt = chosen(data)[0]
-        words[prompt[0]], words[prompt[-1]] = "<|startoftranscript|>", "<|notimestamps|>"
-    made = tokenizers.Tokenizer(tokenizers.models.WordLevel({word: i for i, word in enumerate(words)}, special[0]))
-    made.save(str(folder / "tokenizer.json"))
-    names = dict(unk_token="[UNK]")
-    if kind != "bert":
-        names = dict(unk_token="<unk>", bos_token="<s>", eos_token=dict(__type="AddedToken", content="</s>"))
-    if kind in ("qwen2", "qwen3"):
-        names = dict(bos_token=None, eos_token="</s>", pad_token="<pad>", unk_token="<unk>")
-    (folder / "tokenizer_config.json").write_text(json.dumps(dict(tokenizer_class="PreTrainedTokenizerFast", **names)))
+    """A tokenizer of words; Whisper's has the tokens that generate wants in the prompt."""
+    small_models.words(folder, config, prompt=chosen(data)[0] if config["model_type"] == "whisper" else ())
 
 
 def prepared(source, folder):
@@ -110,67 +89,6 @@ def prepared(source, folder):
             begin_suppress_tokens=[5], is_multilingual=True)
         path.write_text(json.dumps(generation))
     return config, data
-
-
-class Fields:
-    """A configuration with some fields under their old names."""
-
-    def __init__(self, config, **fields):
-        self.__dict__.update(_config=config, **fields)
-
-    def __getattr__(self, name):
-        return getattr(self._config, name)
-
-
-class Loaded(TransformersConverter):
-    """The converter, with what it expects of transformers, and with the numbers that it leaves out."""
-
-    completed = False
-
-    def load_model(self, model_class, path, **options):
-        model = super().load_model(model_class, path, **options)
-        config = model.config
-        rotary = getattr(config, "rope_parameters", None) or {}
-        if config.model_type in ("bert", "roberta", "xlm-roberta"):
-            model.__dict__["config"] = Fields(config, position_embedding_type="absolute")
-        elif config.model_type == "gemma":
-            model.__dict__["config"] = Fields(config, rope_theta=rotary["rope_theta"])
-        elif config.model_type == "phi3":
-            kind = rotary["rope_type"]
-            model.__dict__["config"] = Fields(
-                config, rope_theta=rotary["rope_theta"], rope_scaling=None if kind == "default" else dict(rotary, type=kind))
-            factors = types.SimpleNamespace(
-                long_factor=rotary.get("long_factor"), short_factor=rotary.get("short_factor"))
-            for layer in model.model.layers:
-                layer.self_attn.__dict__["rotary_emb"] = factors
-        self.config = config
-        return model
-
-    def _load(self):
-        spec = super()._load()
-        config = self.config
-        rotary = getattr(config, "rope_parameters", None) or {}
-        added = {}
-        if rotary.get("rope_type") == "llama3":
-            added["rotary_scaling_factor"] = numpy.float32(rotary["factor"])
-            added["original_max_position_embeddings"] = numpy.int32(rotary["original_max_position_embeddings"])
-        width = getattr(config, "head_dim", None)
-        if config.model_type == "llama" and width not in (None, config.hidden_size // config.num_attention_heads):
-            added["head_dim"] = numpy.int32(width)
-        for layer in spec.decoder.layer if added else []:
-            layer.self_attention.__dict__.update(added)
-        self.completed = bool(added)
-        if config.model_type == "phi3" and config.rms_norm_eps != 1e-6:
-            spec.config.layer_norm_epsilon = config.rms_norm_eps
-            self.completed = True
-        return spec
-
-
-def by_peer(source, folder, kind):
-    converter = Loaded(str(source), load_as_float16=kind in ("float16", "int8_float16"))
-    start = time.perf_counter()
-    converter.convert(str(folder), quantization=kind)
-    return time.perf_counter() - start, converter.completed
 
 
 def by_accelc(source, folder, kind, *more):
@@ -248,7 +166,7 @@ def row(name, source, data, config, kind, scratch):
     if error:
         failures.append(f"{name} {kind}")
         return print(f"{name:24}{kind:14} FAIL {error}")
-    theirs, completed = by_peer(source, other, kind)
+    theirs, completed = converters.convert_ctranslate2(source, other, kind)
     different = differences(own, other)
     run = runner(config)
     decoded = run(own, data, "float32", config)

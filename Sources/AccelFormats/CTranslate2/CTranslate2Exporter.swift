@@ -15,7 +15,7 @@ public struct CTranslate2Exporter: Exporter {
     public static let dependsOnShapes = false
     public static let plainScheme = "stored"
 
-    private static let quantization = ExportOption(
+    static let quantization = ExportOption(
         "quantization", allowed: [CTranslate2Type.stored.name] + CTranslate2Type.all.map(\.name),
         help: "the type of the model, as CTranslate2's converters take it; own: floats as --compress leaves them")
     private static let betterScales = ExportOption(

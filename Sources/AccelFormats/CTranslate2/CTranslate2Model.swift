@@ -50,7 +50,7 @@ struct CTranslate2Model {
         elementType = try Self.elementType(draft.field)
     }
 
-    private static let families: [any CTranslate2Family] =
+    static let families: [any CTranslate2Family] =
         [CTranslate2Whisper()] + CTranslate2Encoder.all + CTranslate2Decoder.all
 
     private static func elementType(_ config: JSONField) throws -> ElementType? {

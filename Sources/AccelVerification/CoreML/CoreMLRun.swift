@@ -141,13 +141,7 @@ struct CoreMLRun {
         if package.model.interfaces.count == 1, texts.count == interface.shapeCount { index = shape }
         guard texts.count == max(package.model.interfaces.count, interface.shapeCount), texts.indices.contains(index)
         else { return nil }
-        let parts = texts[index].split(separator: "[")
-        guard let program = programs.first(where: { $0.name == parts.first.map(String.init) }) else { return nil }
-        let numbers = (parts.dropFirst().first ?? "").dropLast().split(separator: ",").map { $0.split(separator: "=") }
-        let bindings = numbers.reduce(into: [String: Int]()) { bindings, pair in
-            if pair.count == 2 { bindings[String(pair[0])] = Int(pair[1]) }
-        }
-        return try? program.freezing(ShapeBindings(bindings))
+        return programs.frozen(named: texts[index])
     }
 
     /// Returns the drawn or given inputs. Inputs that the package does not take get the frameworks' defaults: ones for

@@ -37,12 +37,13 @@ extension ParityReport {
             }
         let sentence = headline.split(separator: ":", maxSplits: 1).last.map(String.init) ?? ""
         let digest = packageDigest.map { "<p class=\"soft\">package <code>\($0)</code></p>\n" } ?? ""
+        let program = runtime.map { "<p class=\"soft\">runtime: \(XML.escaped($0.words))</p>\n" } ?? ""
         return """
             <div class="verdict \(name)">
             <h1>Parity: <span>\(word)</span></h1>
             <p>\(XML.escaped(sentence.trimmingPrefix(" ").capitalizedFirst)).</p>
             <p class="soft">inputs: \(XML.escaped(inputs)); functions: \(XML.escaped(functions.joined(separator: ", ")))</p>
-            \(digest)</div>
+            \(digest)\(program)</div>
 
             """
     }

@@ -7,12 +7,13 @@ extension ParityReport {
     public var json: JSON {
         [
             "accelc": "parity report",
-            "format": ["major": 1, "minor": 3],
+            "format": ["major": 1, "minor": 4],
             "verdict": .string(verdictName),
             "headline": .string(headline),
             "exitStatus": .integer(Int64(exitStatus.rawValue)),
             "package": packageDigest.map { .string($0.description) } ?? .null,
             "inputs": ["source": .string(inputs), "seed": seed.map { .string(String($0)) } ?? .null],
+            "runtime": runtime.map { ["name": .string($0.name), "activations": .string($0.activations)] } ?? .null,
             "functions": .array(functions.map(JSON.string)),
             "stages": .array(
                 stages.map {

@@ -8,6 +8,7 @@ extension ParityReport {
         let style = TerminalStyle(isOn: colour)
         var lines = ["inputs: \(inputs)"]
         if let packageDigest { lines.append("package: \(packageDigest.description.prefix(16))") }
+        if let runtime { lines.append("runtime: \(runtime.words)") }
         for stage in stages { lines += [""] + section(stage, width: max(60, width), style) }
         if !notCompared.isEmpty {
             lines += ["", style.strong("not compared (never counted as passed)")]

@@ -38,6 +38,8 @@ public struct ParityReport: Sendable {
     /// Outputs were to be compared with a golden file.
     let isGolden: Bool
     let budget: JSON?
+    /// The runtime of another project that computed the outputs; nil if none did.
+    public internal(set) var runtime: RuntimeFinding?
     /// Names of the functions.
     public let functions: [String]
     /// The requested stages.

@@ -28,6 +28,7 @@ extension Subject {
             try ProgramStages(of: package.graph.planned(), in: package, against: reference, options)
         case .planned(let program): ProgramStages(of: program, in: nil, against: reference, options)
         case .coreML(let package): try CoreMLStages(of: package, against: reference, options)
+        case .runtime(let subject): try RuntimeStages(of: subject, against: reference, options)
         case .reference, .model:
             throw RequestError("what is verified has to be a package, not a model")
         }

@@ -18,6 +18,8 @@ public enum Subject: Sendable {
     case reference([Program])
     /// The programs of a model whose files are known; the package's provenance is compared with them too.
     case model(OriginalModel)
+    /// An exported model, run by a runtime of another project.
+    case runtime(RuntimeSubject)
 
     /// Creates a subject from a source: an opened package, or any other source compiled in memory for its usual shapes,
     /// with the weights as its files have them.
@@ -45,6 +47,7 @@ public enum Subject: Sendable {
                 package.manifest.provenance.logits
             )
         case .coreML(let package): (package.parts.sorted(), package.model.ignoredTensors, package.model.logits)
+        case .runtime(let subject): subject.madeOf
         case .planned, .reference, .model: ([], [], .all)
         }
     }
@@ -54,7 +57,7 @@ public enum Subject: Sendable {
         switch self {
         case .reference(let programs): programs
         case .model(let model): model.programs
-        case .package, .planned, .coreML: nil
+        case .package, .planned, .coreML, .runtime: nil
         }
     }
 
@@ -68,7 +71,7 @@ public enum Subject: Sendable {
         switch self {
         case .package(let package): try package.graph.planned()
         case .planned(let program): program
-        case .reference, .model, .coreML: nil
+        case .reference, .model, .coreML, .runtime: nil
         }
     }
 }

@@ -29,19 +29,33 @@ enum VerifyCommand: Command {
     static let selfTest = Option(
         "self-test", .flag, "also inject known faults into a copy in memory; each has to be noticed",
         needs: [.option("against")])
+    static let runtime = Option(
+        "runtime", .words(ModelRuntimes.all.map(\.name)),
+        "let the export's own runtime compute the outputs, by a program of scripts/runtimes in Python",
+        needs: [.option("against")])
+    static let runtimes = Option(
+        "runtimes", .input("DIR"),
+        "the folder of these programs (default: $ACCELC_RUNTIMES, else that of this installation)",
+        needs: [.option("runtime")])
+    static let python = Option(
+        "python", .text("PROGRAM"), "the Python that has the runtime (default: $ACCELC_PYTHON, else python3)",
+        needs: [.option("runtime")])
+    static let runtimeTimeout = Option(
+        "runtime-timeout", .seconds, "the time that a run of the runtime may take (default: 600)",
+        needs: [.option("runtime")])
     static let positionals = [package]
     static let options = [
         against, ConversionArguments.configuration.needing([.option("against")]),
         ConversionArguments.ignoredFields.needing([.option("against")]),
         ConversionArguments.adapter.needing([.option("against")]),
         ConversionArguments.interface.needing([.option("against")]), inputs, golden, seed, budget, selfTest,
-        report, html,
+        runtime, runtimes, python, runtimeTimeout, report, html,
         CommonOptions.json,
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let source = try ModelFormats.open(try arguments.required(package))
-        let subject = try Subject(source, threads: console.threads)
+        let subject = try subject(source, arguments, console)
         let options = try options(arguments, console)
         let progress = console.progress("verifying")
         var reference: Subject?
@@ -51,7 +65,8 @@ enum VerifyCommand: Command {
         }
         let parity = Parity(of: subject, against: reference)
         if arguments.has(selfTest), !parity.hasSelfTest {
-            throw arguments.usage("has no --self-test for \(source.format.title)")
+            throw arguments.usage(
+                "has no --self-test for \(arguments.has(runtime) ? "other runtimes" : source.format.title)")
         }
         var report = try parity.check(options) { stage, _ in progress.step("\(stage)") }
         if let reference, arguments.has(selfTest) {
@@ -60,6 +75,19 @@ enum VerifyCommand: Command {
         }
         if let package = (source as? PackagedModel)?.package { keep(report, in: package, console) }
         return try show(report, arguments, console)
+    }
+
+    private static func subject(
+        _ source: any ModelSource, _ arguments: Arguments, _ console: Console
+    ) throws -> Subject {
+        guard let runtime = arguments[runtime].flatMap(ModelRuntimes.named) else {
+            return try Subject(source, threads: console.threads)
+        }
+        let program = RuntimeProgram(
+            folder: arguments[runtimes] ?? ProcessEnvironment.text("ACCELC_RUNTIMES"),
+            python: arguments[python] ?? ProcessEnvironment.text("ACCELC_PYTHON") ?? "python3",
+            seconds: arguments.seconds(runtimeTimeout) ?? 600)
+        return .runtime(RuntimeSubject(source, runtime: runtime, driver: program))
     }
 
     private static func options(_ arguments: Arguments, _ console: Console) throws -> Parity.Options {

@@ -16,13 +16,18 @@ struct ExternalTool {
     /// - Parameter need: the purpose, for the error.
     /// - Throws: `RequestError` (unavailable) when it is not on PATH.
     init(_ name: String, need: String) throws {
-        let folders = (ProcessEnvironment.value("PATH") ?? "").split(separator: ":")
-        let paths = folders.map { "\($0)/\(name)" }
-        guard let path = paths.first(where: { Files.kind(of: $0) == .file && access($0, X_OK) == 0 }) else {
+        guard let path = Self.path(of: name) else {
             throw RequestError("\(name) is not on PATH; it is needed to \(need)", status: .unavailable)
         }
         self.name = name
         self.path = path
+    }
+
+    /// Returns the path of a program, by its name on PATH, or by a path; nil if there is no such program.
+    static func path(of name: String) -> String? {
+        let folders = (ProcessEnvironment.value("PATH") ?? "").split(separator: ":")
+        let paths = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
+        return paths.first { Files.kind(of: $0) == .file && access($0, X_OK) == 0 }
     }
 
     /// Runs the program to its end.

@@ -58,6 +58,28 @@ public struct CoreAIPackage: Sendable {
         }
     }
 
+    /// The names of the functions with the model's parts and shapes that they were made of, such as
+    /// `model[batch=1,sequence=128]`; empty for models of other tools.
+    /// - Throws: `FormatError` if the record is corrupt.
+    public var functionShapes: [(name: String, shape: String)] {
+        get throws {
+            let names = try note(CoreAIMetadata.interfaceKey)?.array().map { try $0["function"].string() } ?? []
+            let shapes = (entries["accelc.shapes"] ?? "").split(separator: " ").map(String.init)
+            guard names.count == shapes.count else {
+                throw FormatError(
+                    file: "\(path)/\(CoreAIFolder.metadataName)",
+                    reason: "accelc.shapes has \(shapes.count) functions, and accelc.interface \(names.count)")
+            }
+            return zip(names, shapes).map { ($0, $1) }
+        }
+    }
+
+    /// What accelc recorded of the export's origin, by key, as `ExportedModel.provenance` has it.
+    public var provenance: [String: String] { entries.filter { $0.key.hasPrefix("accelc.") } }
+
+    /// Whether activations are float16; true for models of other tools, where it is not known.
+    public var computesInFloat16: Bool { !(entries[CoreAIMetadata.exporterKey] ?? "").contains("precision=float32") }
+
     /// All functions.
     var graphs: [CoreAIOperation] {
         module.root.regions.flatMap(\.operations).filter { $0.name == CoreAIOperation.graph }

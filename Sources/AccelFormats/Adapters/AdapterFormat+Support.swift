@@ -1,0 +1,3 @@
+extension AdapterFormat {
+    public static var reading: FormatReading { FormatReading(schemes: [.init("LoRA", .merged)]) }
+}

@@ -1,0 +1,46 @@
+/// What accelc reads of a format, for tables of formats. `FormatTable` lists what it writes.
+public struct FormatReading: Sendable {
+    /// What becomes of weights in a scheme.
+    public enum Way: String, Sendable {
+        /// A codec of accelc takes their codes and scales as they are.
+        case kept
+        /// The same numbers, in the element type of the file.
+        case exact
+        /// Their exact values in float32, which another scheme may round.
+        case decoded
+        /// Added to the weights of another model.
+        case merged
+    }
+
+    /// A scheme of weights.
+    public struct Scheme: Sendable {
+        /// The name as the format's own tools write it, or of a codec.
+        public let name: String
+        /// What becomes of its weights.
+        public let way: Way
+
+        /// Creates a scheme.
+        public init(_ name: String, _ way: Way) { (self.name, self.way) = (name, way) }
+    }
+
+    /// Whether functions are read; otherwise only weights, for `inspect`, `decompress`, `diff` and `verify`.
+    public let hasFunctions: Bool
+    /// The families, by `ModelFamily.name`, whose models are read; nil for all.
+    public let families: [String]?
+    /// The schemes of weights.
+    public let schemes: [Scheme]
+    /// Schemes that are refused by name, with the reason, sorted.
+    public let refused: [(name: String, reason: String)]
+
+    /// Creates a description.
+    public init(
+        hasFunctions: Bool = true, families: [String]? = nil, schemes: [Scheme],
+        refused: [(name: String, reason: String)] = []
+    ) {
+        (self.hasFunctions, self.families) = (hasFunctions, families)
+        (self.schemes, self.refused) = (schemes, refused)
+    }
+
+    /// Plain numbers of safetensors files.
+    static let plain = ["float32", "float16", "bfloat16"].map { Scheme($0, .exact) }
+}

@@ -1,0 +1,75 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelFormats
+import AccelPrograms
+import AccelTensors
+
+/// The runs of runtimes that call an export's functions by name, with their fixed shapes.
+struct FunctionRuns {
+    private(set) var runs: [RuntimeRun] = []
+    private(set) var notCompared: [NotCompared] = []
+    /// The functions whose inputs were drawn, because the file has none for them.
+    private(set) var drawn: [String] = []
+
+    /// - Parameter functions: the names of the export's functions, and the model's function with the same shapes.
+    /// - Throws: `RequestError` if a decoder's golden fits no function.
+    init(_ functions: [(name: String, model: FrozenProgram)], on source: InputSource) throws {
+        let plan = ModelPlan(
+            of: ModelGraph(functions: functions.map(\.model), tensors: []),
+            functions: functions.map { $0.model.outline(part: $0.model.program.name) })
+        var done: Set<Int> = []
+        if let golden = source.golden, golden.isDecoding, plan.functions.contains(where: { !$0.states.isEmpty }) {
+            for sequence in try GoldenDecoding(plan, golden: golden).sequences {
+                let number = runs.count
+                for block in sequence {
+                    done.insert(block.step.function)
+                    runs.append(Self.run(block, functions[block.step.function], sequence: number, golden))
+                }
+            }
+        } else {
+            for sample in source.golden?.samples.map(Optional.some) ?? [nil] {
+                guard let matcher = try sample.map({ InputMatcher(golden: $0) }) ?? Self.matcher(source) else {
+                    continue
+                }
+                for (index, function) in functions.enumerated() {
+                    guard let feed = matcher.feed(for: plan.functions[index]) else { continue }
+                    done.insert(index)
+                    let suffix = sample?.suffix ?? ""
+                    var run = RuntimeRun(
+                        function: function.name, model: function.model, sequence: runs.count, inputs: feed.inputs,
+                        states: feed.states, outputName: { $0 + suffix }, stateName: { $0 + suffix })
+                    run.expected = sample?.outputs(as: function.model.program.interface.outputs) ?? [:]
+                    runs.append(run)
+                }
+            }
+        }
+        for (index, function) in functions.enumerated() where !done.contains(index) {
+            try function.model.requireMemoryForInputs()
+            let feed = SeededInputs(seed: source.samplingSeed).feed(for: function.model)
+            let states = function.model.states.compactMap { state in feed.state(state.name).map { (state.name, $0) } }
+            runs.append(
+                RuntimeRun(
+                    function: function.name, model: function.model, sequence: runs.count, inputs: feed.inputs,
+                    states: Dictionary(states) { first, _ in first }, stateName: { $0 }))
+            if source.seed == nil { drawn.append(function.model.functionName) }
+        }
+    }
+
+    private static func matcher(_ source: InputSource) throws -> InputMatcher? {
+        guard case .file(let path) = source else { return nil }
+        return try InputMatcher(file: path)
+    }
+
+    private static func run(
+        _ block: GoldenDecoding.Block, _ function: (name: String, model: FrozenProgram), sequence: Int, _ golden: Golden
+    ) -> RuntimeRun {
+        let states = block.step.states.map { ($0.name, HostTensor.content($0)) }
+        var run = RuntimeRun(
+            function: function.name, model: function.model, sequence: sequence,
+            inputs: block.step.inputs.mapValues { HostTensor($0) }, carried: block.step.carried,
+            states: Dictionary(states) { first, _ in first }, outputName: block.name)
+        if let prefix = block.states { run.stateName = { prefix + $0 } }
+        for result in run.results { run.expected[result.name] = golden.output(result.title, as: run.role(result.name)) }
+        return run
+    }
+}

@@ -1,0 +1,52 @@
+import AccelByteIO
+import AccelFormats
+
+enum FormatsCommand: Command {
+    static let name = "formats"
+    static let summary = "list what goes in and out: formats, families and schemes of weights"
+    static let options = [CommonOptions.json]
+    static var notes: String {
+        "Of weights that are read, kept means that their codes stay as they are where the output has the\n"
+            + "scheme; exact that numbers stay the same; decoded that their exact values are compressed anew.\n"
+            + "What is written is named as --compress takes it, with the default of every other option."
+    }
+
+    static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        if arguments.has(CommonOptions.json) {
+            console.print(FormatTable.json)
+        } else {
+            console.print(FormatTable.rows.map(text).joined(separator: "\n\n"))
+        }
+        return .success
+    }
+
+    private static func text(_ row: FormatTable.Row) -> String {
+        let reading = row.reading
+        var lines = ["\(row.format.name): \(row.format.title)"]
+        let what = reading.hasFunctions ? "read" : "weights read"
+        lines.append("  \(what), families: \(families(reading.families))")
+        for way in [FormatReading.Way.exact, .kept, .decoded, .merged] {
+            let schemes = reading.schemes.filter { $0.way == way }.map(\.name)
+            if !schemes.isEmpty { lines += wrapped("  \(what), \(way.rawValue): ", schemes) }
+        }
+        if !reading.refused.isEmpty { lines += wrapped("  refused: ", reading.refused.map(\.name)) }
+        guard let writing = row.writing else { return (lines + ["  not written"]).joined(separator: "\n") }
+        lines.append("  written, families: \(families(writing.families))")
+        lines += wrapped("  written: ", writing.schemes)
+        if let option = writing.option { lines += wrapped("  written by --\(option.name): ", option.allowed) }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func families(_ names: [String]?) -> String { names?.joined(separator: ", ") ?? "all" }
+
+    /// Returns words in lines of the help page's width.
+    private static func wrapped(_ head: String, _ words: [String]) -> [String] {
+        var lines = [head]
+        for (index, word) in words.enumerated() {
+            let text = word + (index < words.count - 1 ? ", " : "")
+            if lines[lines.count - 1].count + text.count > HelpPage.width { lines.append("    ") }
+            lines[lines.count - 1] += text
+        }
+        return lines
+    }
+}
