@@ -2,12 +2,13 @@
 
 usage: fixtures_quantized.py [SCHEME...]
        (wants torch, numpy, safetensors, transformers, compressed-tensors, bitsandbytes, hqq, optimum-quanto, torchao)
-`SCHEME.safetensors` holds tensors named as in a checkpoint, with the configuration in its metadata (`config`), and
+`SCHEME.safetensors` holds tensors named as in a checkpoint, with the configuration and the libraries in its metadata (`config`, `made_by`), and
 `golden.NAME` in float32: the decoded weight NAME. The values are those of the reference library (compressed-tensors,
 bitsandbytes, hqq, quanto, torchao, transformers). GPTQ and AWQ, whose libraries want a GPU, are packed here in words as
 AutoGPTQ's and AutoAWQ's `pack` do, and decoded by their formulas; FP8 and NVFP4 of ModelOpt by theirs, in float32.
 """
 
+import importlib.metadata
 import json
 import sys
 
@@ -117,9 +118,7 @@ def bitsandbytes():
             for key, value in state.as_dict(packed=True).items():
                 tensors[f"{name}.weight.{key}"] = value
             tensors[f"golden.{name}.weight"] = golden.float().contiguous()
-    weight = random(48, 64)
-    largest = weight.abs().amax(1)
-    codes = torch.round(weight * (127 / largest[:, None])).to(torch.int8)
+    codes, largest, _ = functional.int8_vectorwise_quant(random(48, 64).half())
     tensors |= {"int8.weight": codes, "int8.SCB": largest, "int8.weight_format": torch.tensor(0, dtype=torch.uint8)}
     tensors["golden.int8.weight"] = codes.float() * (largest / 127)[:, None]
     return {"quant_method": "bitsandbytes"}, tensors
@@ -261,6 +260,11 @@ def torchao():
     }
 
 
+# The libraries that made the codes, or the values, of a scheme; their versions are in the metadata of its file.
+LIBRARIES = {
+    "bitsandbytes": ["bitsandbytes"], "packed": ["compressed-tensors"], "float4": ["transformers"], "hqq": ["hqq"],
+    "quanto": ["optimum-quanto"],
+}
 SCHEMES = [gptq, gptq_v2, awq, bitsandbytes, packed, float8, float4, hqq, quanto, torchao]
 
 if __name__ == "__main__":
@@ -269,6 +273,11 @@ if __name__ == "__main__":
         if sys.argv[1:] and scheme.__name__ not in sys.argv[1:]:
             continue
         config, tensors = scheme()
-        metadata = {"format": "pt", "config": json.dumps({"quantization_config": config})}
-        safetensors.torch.save_file(tensors, FOLDER / f"{scheme.__name__}.safetensors", metadata=metadata)
+        libraries = [f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES.get(scheme.__name__, []) + ["torch"]]
+        metadata = {
+            "format": "pt", "config": json.dumps({"quantization_config": config}), "made_by": ", ".join(libraries),
+        }
+        path = FOLDER / f"{scheme.__name__}.safetensors"
+        safetensors.torch.save_file(tensors, path, metadata=metadata)
+        path.chmod(0o644)
         print(scheme.__name__, len(tensors))

@@ -11,10 +11,12 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import warnings
 
 import torch
 from safetensors.torch import load_file
 
+warnings.filterwarnings("ignore")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import fixtures_adapters as adapters  # noqa: E402
 
@@ -25,7 +27,7 @@ LIMIT = 2.0
 LINEAR = adapters.LINEAR
 SHAPES = {
     "llama_llama3": "batch=1,tokens=4,cache=8", "bert_base": "batch=1,sequence=8", "gpt2_small": "batch=1,tokens=4,cache=8",
-    "whisper_small": "batch=1,tokens=4,cache=8", "vit_tall": "batch=1",
+    "whisper_small": "batch=1,frames=26,tokens=1,cache=8", "vit_tall": "batch=1",
 }
 # Of each case: the model, its class, the weights of the adapters, and the options of each of them.
 CASES = {
