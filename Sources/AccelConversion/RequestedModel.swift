@@ -45,7 +45,8 @@ struct RequestedModel {
             .requireApart(fromSources: source.files.sources.map(\.path) + (model.functions == nil ? [] : [source.path]))
         functions = try request.freezing(model)
         calibration = try ModelCalibration(
-            request, parts: measured, plan: request.recipe.plan(for: functions), threads: settings.threads)
+            request, parts: measured, family: model.family, plan: request.recipe.plan(for: functions),
+            threads: settings.threads)
         recipe = calibration.resolving(request.recipe)
         warnings = source.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
     }

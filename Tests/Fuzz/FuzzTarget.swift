@@ -19,7 +19,8 @@ struct FuzzTarget: Sendable {
     static let all: [FuzzTarget] = [
         safetensors, shardIndex, configuration, json, zip, manifest, sourceMap, graph, weightIndex, cacheRecord, recipe,
         protobuf,
-        coreMLModel, coreMLBlobs, coreML, coreAI, gguf, sshSignature, modelSignature, trustPolicy, statistics,
+        coreMLModel, coreMLBlobs, coreML, coreAI, gguf, importance, sshSignature, modelSignature, trustPolicy,
+        statistics,
         ctranslate2,
     ]
 }
