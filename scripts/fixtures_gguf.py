@@ -2,7 +2,7 @@
 
 usage: fixtures_gguf.py        (wants gguf, numpy, safetensors, torch, transformers, and libggml, which scripts/bench/llama.sh builds)
 `ggml_blocks.safetensors` holds `values` [rows, 256] in float32, and for each type its blocks `TYPE` U8[rows, bytes], made by
-`ggml_quantize_chunk` without an importance matrix.
+`ggml_quantize_chunk` without an importance matrix, and `TYPE weighted`, made with `importance` [256], where that makes a difference.
 `gguf/llama_mixed.gguf` is `llama_bfloat16` with a matrix of each type whose blocks have 32 weights, and others in F32, F16 and BF16;
 `llama_mixed.golden.safetensors` holds tokens and the logits of transformers for the weights that gguf-py decodes.
 """
@@ -22,6 +22,8 @@ import fixtures
 
 LIBRARY = pathlib.Path(__file__).resolve().parent.parent / ".build/llama/0.3.36/bin/libggml-base.so"
 TYPES = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS", "TQ1_0", "TQ2_0")
+# The types that ggml quantizes without regard to an importance matrix.
+PLAIN = ("Q8_0", "TQ1_0", "TQ2_0")
 SOURCE = fixtures.FIXTURES / "llama_bfloat16"
 ggml = ctypes.CDLL(str(LIBRARY))
 ggml.ggml_quantize_chunk.restype = ctypes.c_size_t
@@ -29,12 +31,13 @@ ggml.ggml_quantize_chunk.argtypes = [
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
 
 
-def quantized(values, kind):
+def quantized(values, kind, importance=None):
     values = numpy.ascontiguousarray(values, numpy.float32)
     elements, size = gguf.GGML_QUANT_SIZES[kind]
     rows, columns = values.shape
     blocks = numpy.zeros((rows, columns // elements * size), numpy.uint8)
-    ggml.ggml_quantize_chunk(int(kind), values.ctypes.data, blocks.ctypes.data, 0, rows, columns, None)
+    ggml.ggml_quantize_chunk(int(kind), values.ctypes.data, blocks.ctypes.data, 0, rows, columns,
+                             None if importance is None else importance.ctypes.data)
     return blocks
 
 
@@ -55,10 +58,21 @@ def rows():
     ]).astype(numpy.float32)
 
 
+def importance():
+    """Mean squares of activations: of very different sizes, some of them zeros, also all of a block."""
+    random = numpy.random.default_rng(18)
+    squares = random.standard_normal(256) ** 2 * numpy.exp(random.standard_normal(256))
+    squares[random.integers(0, 256, 20)] = 0
+    squares[96:128] = 0
+    return squares.astype(numpy.float32)
+
+
 def blocks():
-    tensors = {"values": rows()}
+    tensors = {"values": rows(), "importance": importance()}
     for name in TYPES:
         tensors[name.lower()] = quantized(rows(), gguf.GGMLQuantizationType[name])
+        if name not in PLAIN:
+            tensors[f"{name.lower()} weighted"] = quantized(rows(), gguf.GGMLQuantizationType[name], importance())
     safetensors.numpy.save_file(tensors, fixtures.FIXTURES / "ggml_blocks.safetensors")
 
 

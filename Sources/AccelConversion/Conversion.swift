@@ -1,5 +1,5 @@
 import AccelByteIO
-import AccelFormats
+public import AccelFormats
 import AccelModelFamilies
 public import AccelPrograms
 import AccelTensors
@@ -49,6 +49,8 @@ public struct Conversion: Sendable {
     public var target: CompressionTarget?
     /// Calibration samples, for targets and for schemes that use activation statistics.
     public var samples: SampleFile?
+    /// The importance of columns, in place of samples, for schemes with `method=weighted`.
+    public var importance: ImportanceMatrix?
     /// Patterns of tensor names that may stay unused. Sorted, without duplicates.
     public var ignoredTensors: [String] = [] {
         didSet { ignoredTensors = Set(ignoredTensors).sorted() }

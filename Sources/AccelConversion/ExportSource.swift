@@ -140,7 +140,8 @@ extension Conversion {
     fileprivate var choicesOfModel: [String] {
         [
             ("parts", !parts.isEmpty), ("shapes", !takesUsualShapes), ("a target", target != nil),
-            ("samples", samples != nil), ("a configuration", configuration != nil),
+            ("samples", samples != nil), ("an importance matrix", importance != nil),
+            ("a configuration", configuration != nil),
             ("ignored fields", !ignoredFields.isEmpty), ("adapters", !adapters.isEmpty),
             ("an interface", interfaceFile != nil),
             ("ignored tensors", !ignoredTensors.isEmpty), ("a type of states", states != .float32),

@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelCalibration
+import AccelFormats
 import AccelPackages
 import AccelPrograms
 import AccelTensors
@@ -12,9 +13,13 @@ struct ModelCalibration {
     private(set) var statistics: [String: ActivationStatistics] = [:]
     let threads: Int
 
-    /// - Parameter plan: every weight with the scheme of the request's recipe.
+    /// - Parameters:
+    ///   - family: the model's family.
+    ///   - plan: every weight with the scheme of the request's recipe.
     /// - Throws: `RequestError` if a weight or a target needs calibration and there are no samples, or if nothing uses the samples.
-    init(_ request: Conversion, parts: [Program], plan: [PlannedWeight], threads: Int) throws {
+    init(
+        _ request: Conversion, parts: [Program], family: String, plan: [PlannedWeight], threads: Int
+    ) throws {
         self.threads = threads
         let recipe = request.recipe
         let multiplied = parts.reduce(into: Set<String>()) { $0.formUnion($1.multipliedWeights) }
@@ -32,6 +37,11 @@ struct ModelCalibration {
                 "method=awq for \(weight.source.name) does not go together with activations \(rounding ?? ""): both scale "
                     + "the inputs of weights; choose one of them")
         }
+        if let importance = request.importance {
+            samples = []
+            statistics = try Self.statistics(importance, request, family: family, plan, multiplied)
+            return
+        }
         guard let file = request.samples else {
             samples = []
             if let rounding {
@@ -42,7 +52,8 @@ struct ModelCalibration {
                 statistics = try Self.statistics(reference, besides: request.recipeFile, threads: threads)
             } else if isCalibrated {
                 throw RequestError(
-                    "method=weighted, gptq and awq want to know the inputs of weights; give samples with --calibrate FILE"
+                    "method=weighted, gptq and awq want to know the inputs of weights; give samples with --calibrate FILE, or "
+                        + "for weighted an importance matrix with --importance FILE"
                 )
             }
             return
@@ -72,6 +83,39 @@ struct ModelCalibration {
     /// A calibration by the statistics that a compression plan was solved with.
     init(statistics: [String: ActivationStatistics], threads: Int) {
         (samples, self.statistics, self.threads) = ([], statistics, threads)
+    }
+
+    /// Returns the importance of the weights of a request that ask for it.
+    private static func statistics(
+        _ importance: ImportanceMatrix, _ request: Conversion, family: String, _ plan: [PlannedWeight],
+        _ multiplied: Set<String>
+    ) throws -> [String: ActivationStatistics] {
+        let others = [
+            ("--calibrate", request.samples != nil), ("a target", request.target != nil),
+            ("the recipe's \"statistics\"", request.recipe.statistics != nil),
+            (
+                "activations \(request.recipe.activations.specification)",
+                request.recipe.allActivations.contains(where: \.needsSamples)
+            ),
+        ]
+        if let other = others.first(where: \.1)?.0 {
+            throw RequestError(
+                "--importance \(importance.path) does not go together with \(other), which wants samples: leave out one of them"
+            )
+        }
+        let wanted = plan.filter { $0.choice.codec.method != .nearest && multiplied.contains($0.source.name) }
+        if let weight = wanted.first(where: { $0.choice.codec.method != .weighted }) {
+            throw RequestError(
+                "method=\(weight.choice.codec.method.rawValue) for \(weight.source.name) wants more than the importance of "
+                    + "columns: use method=weighted, or samples with --calibrate FILE")
+        }
+        guard !wanted.isEmpty else {
+            throw RequestError(
+                "nothing uses the importance matrix \(importance.path); choose a scheme with method=weighted, such as "
+                    + "q4_k:method=weighted")
+        }
+        let columns = Dictionary(wanted.map { ($0.source.name, $0.source.shape.columns) }) { first, _ in first }
+        return try importance.statistics(of: columns, family: family)
     }
 
     private static func statistics(

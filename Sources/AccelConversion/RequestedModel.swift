@@ -46,7 +46,8 @@ struct RequestedModel {
         request.recipe = try request.resolvedRecipe(for: functions, of: model.family)
         self.request = request
         calibration = try ModelCalibration(
-            request, parts: measured, plan: request.recipe.plan(for: functions), threads: settings.threads)
+            request, parts: measured, family: model.family, plan: request.recipe.plan(for: functions),
+            threads: settings.threads)
         recipe = calibration.resolving(request.recipe)
         warnings = source.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
     }

@@ -1,4 +1,4 @@
-import AccelByteIO
+public import AccelByteIO
 package import AccelTensors
 import CAccelKernels
 
@@ -19,17 +19,38 @@ package struct GGMLFormat: Sendable {
     package var number: UInt32 { UInt32(type.rawValue) }
 }
 
-/// A codec whose bytes are those of a type of ggml without an importance matrix, the same on every processor.
+/// How the scales of a type of ggml are searched for.
+enum GGMLFit: String, CaseIterable {
+    /// As ggml does: the same bytes.
+    case ggml
+    /// For the least squared error, weighted by the importance if there is one; never worse than ggml.
+    case mse
+
+    static let option = CodecOption(
+        "fit", allowed: allCases.map(\.rawValue), default: ggml.rawValue,
+        help: "search for scales: ggml: the bytes of ggml's quantizer; mse: least squared error, of the same size")
+}
+
+/// A codec whose bytes are those of a type of ggml, the same on every processor.
 ///
-/// Section: `blocks`, the blocks of all rows. Weights after the last one of a row, up to a whole block, are zeros, which GGUF files
-/// cannot have.
+/// Sections: `blocks`, the blocks of all rows. Weights after the last one of a row, up to a whole block, are zeros, which GGUF files
+/// cannot have. With `method=weighted` then `importance`: how much errors count in each column (float32), all zeros if that is not
+/// known. The source and the importance determine the blocks.
 package protocol GGMLCodec: WeightCodec {
     static var format: GGMLFormat { get }
+    /// Whether ggml has another search of the type for a given importance of columns.
+    static var takesImportance: Bool { get }
+    /// Whether there are better scales than those of the outermost weights.
+    static var isSearched: Bool { get }
 }
 
 extension GGMLCodec {
     public static var numericsVersion: Int { 1 }
-    public static var options: [CodecOption] { [] }
+    package static var takesImportance: Bool { true }
+    package static var isSearched: Bool { true }
+    public static var options: [CodecOption] {
+        (isSearched ? [GGMLFit.option] : []) + (takesImportance ? [CalibrationMethod.importanceOption] : [])
+    }
 
     private var format: GGMLFormat { Self.format }
 
@@ -48,7 +69,24 @@ extension GGMLCodec {
     }
 
     public func sections(elementType: ElementType, shape: Shape) -> [SectionLayout] {
-        [SectionLayout("blocks", byteCount: shape.rows * bytesPerRow(shape))]
+        let blocks = SectionLayout("blocks", byteCount: shape.rows * bytesPerRow(shape))
+        guard method == .weighted else { return [blocks] }
+        return [blocks, SectionLayout("importance", byteCount: shape.columns * MemoryLayout<Float>.stride)]
+    }
+
+    public func corruption(in sections: [ByteView], shape: Shape) -> String? {
+        guard method == .weighted else { return nil }
+        let bad = importance(in: sections).firstIndex { !($0.isFinite && $0 >= 0) }
+        return bad.map { "the importance of column \($0) is not a number of at least 0" }
+    }
+
+    private func importance(in sections: [ByteView]) -> [Float] {
+        guard method == .weighted else { return [] }
+        return sections[1].withBytes { bytes in
+            (0..<bytes.count / MemoryLayout<Float>.stride).map {
+                bytes.loadUnaligned(fromByteOffset: $0 * MemoryLayout<Float>.stride, as: Float.self)
+            }
+        }
     }
 
     public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 17) }
@@ -58,8 +96,13 @@ extension GGMLCodec {
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
         let shape = source.shape
+        let importance = method == .weighted ? statistics?.meanSquares ?? [] : []
+        // All rows have the same one, which the first unit writes.
+        if unit.contains(0), !importance.isEmpty {
+            importance.withUnsafeBytes { sections[1].copyMemory(from: $0) }
+        }
         var distortion = Distortion()
-        try forEachEncodedRow(unit, of: source) { row, values, stored, codes in
+        try forEachEncodedRow(unit, of: source, importance) { row, values, stored, codes in
             if let index = stored.indices.first(where: { !stored[$0].isFinite }) {
                 throw source.error(
                     "needs a scale beyond float16, which \(Self.name) has; store it as float32",
@@ -74,14 +117,18 @@ extension GGMLCodec {
     }
 
     /// Calls `body` with each row's index, its weights, the weights that its codes stand for, and the codes.
+    /// - Parameter importance: of each column; all columns count the same if it is empty or has zeros only.
     private func forEachEncodedRow(
-        _ rows: Range<Int>, of source: StoredTensor,
+        _ rows: Range<Int>, of source: StoredTensor, _ importance: [Float],
         _ body: (
             Int, UnsafeMutableBufferPointer<Float>, UnsafeMutableBufferPointer<Float>, UnsafeMutableBufferPointer<UInt8>
         ) throws -> Void
     ) throws {
         let (columns, blocks) = (source.shape.columns, blocksPerRow(source.shape))
         let padded = max(blocks * format.elements, 1)
+        let isKnown = importance.contains { $0 != 0 }
+        let encode = self.values["fit"] == GGMLFit.mse.rawValue ? ck_ggml_fit : ck_ggml_encode
+        let weights = importance + [Float](repeating: 0, count: padded - min(importance.count, padded))
         try withUnsafeTemporaryAllocation(of: Float.self, capacity: 2 * padded) { floats in
             try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(blocks * format.bytes, 1)) { codes in
                 floats.initialize(repeating: 0)
@@ -90,7 +137,10 @@ extension GGMLCodec {
                 let decoded = UnsafeMutableBufferPointer(rebasing: floats[padded...])
                 for row in rows {
                     try source.readFinite(source.elements(ofRows: row..<row + 1), into: values)
-                    ck_ggml_encode(format.type, values.baseAddress, blocks, codes.baseAddress)
+                    weights.withUnsafeBufferPointer {
+                        encode(
+                            format.type, values.baseAddress, isKnown ? $0.baseAddress : nil, blocks, codes.baseAddress)
+                    }
                     ck_ggml_decode(format.type, codes.baseAddress, blocks, decoded.baseAddress)
                     try body(
                         row, UnsafeMutableBufferPointer(rebasing: values[..<columns]),
@@ -121,14 +171,14 @@ extension GGMLCodec {
         }
     }
 
-    /// Encodes the weights again, and compares the bytes.
+    /// Encodes the weights again, with the stored importance, and compares the bytes.
     public func violation(
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {
         let columns = weight.shape.columns
         var found: (index: Int, reason: String)?
         do {
-            try forEachEncodedRow(rows, of: source) { row, _, expected, codes in
+            try forEachEncodedRow(rows, of: source, importance(in: weight.sections)) { row, _, expected, codes in
                 guard found == nil else { return }
                 let change = weight.sections[0].withBytes { bytes in
                     let stored = bytes[(row * codes.count)..<((row + 1) * codes.count)]

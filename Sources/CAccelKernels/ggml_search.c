@@ -1,37 +1,76 @@
-// Encodes weights in the types of ggml whose scales are searched for: the K types, and the IQ4 types.
+// Encodes weights in the types of ggml whose scales are searched for: the K types and the IQ4 types, and with an importance of each
+// column also Q4_0, Q4_1, Q5_0 and Q5_1.
 //
-// The bytes are those of ggml's reference on x86-64, on every processor: sixteen blocks of one scale each are searched in the lanes of
-// a vector, so that every sum is taken over the weights of a block in their order, and each operation rounds once.
+// The bytes are those of ggml's reference on x86-64, on every processor: blocks of one scale each are searched in the lanes of vectors,
+// so that every sum is taken over the weights of a block in their order, and each operation rounds once.
 #include "ggml.h"
 
 #pragma clang fp contract(off)
 
+typedef float f32x8 __attribute__((ext_vector_type(8)));
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
+typedef uint8_t u8x16 __attribute__((ext_vector_type(16)));
+// Vectors at any address.
+typedef f32x8 f32x8_anywhere __attribute__((aligned(1), may_alias));
+typedef f32x16 f32x16_anywhere __attribute__((aligned(1), may_alias));
+typedef u8x16 u8x16_anywhere __attribute__((aligned(1), may_alias));
 
+#define MAGIC 12582912.0f
 // The nearest integer, ties to even, for numbers below 2^22: adding 1.5 * 2^23 leaves it in the lowest bits. Other numbers give what
 // ggml makes of their bits.
-#define NEAREST(value) (((i32x16)((value) + 12582912.0f) & 0x7FFFFF) - 0x400000)
-#define CLAMPED(value, low, high) __builtin_elementwise_max(__builtin_elementwise_min(value, (i32x16)(high)), (i32x16)(low))
-#define REALS(integers) __builtin_convertvector(integers, f32x16)
-#define CHOSEN(mask, yes, no) ((f32x16)(((i32x16)(yes) & (mask)) | ((i32x16)(no) & ~(mask))))
-#define CHOSEN_CODES(mask, yes, no) (((yes) & (mask)) | ((no) & ~(mask)))
+#define NEAREST(integers, value) (((integers)((value) + MAGIC) & 0x7FFFFF) - 0x400000)
+// The same as a float, for numbers of magnitudes below 2^22 only.
+#define NEAREST_REAL(value) (((value) + MAGIC) - MAGIC)
 #define SMALLEST 1e-15f
+// Super-blocks whose scales are encoded together.
+#define GROUP 8
+// The same for Q3_K, where only some blocks are searched in the end: the more there are, the fewer lanes stay empty.
+#define LARGE_GROUP 16
 
 /// Returns the nearest integer of one number, as `NEAREST`.
-CK_INLINE int nearest(float value) { return (int)(bits_of(value + 12582912.0f) & 0x7FFFFF) - 0x400000; }
+CK_INLINE int nearest(float value) { return (int)(bits_of(value + MAGIC) & 0x7FFFFF) - 0x400000; }
 
-/// Sixteen blocks of `n` weights, which follow each other: weight `i` of all of them, and the codes that were found.
+/// Sixteen blocks of at most 32 weights, and what was found for each of them.
 typedef struct {
-    f32x16 x[32], scale, minimum;
-    i32x16 codes[32];
+    /// Weight `i` of all blocks, and how much its error counts.
+    _Alignas(64) float x[32][16], w[32][16];
+    /// The scale, the minimum with the opposite sign, and the sum of `w`.
+    float scale[16], minimum[16], total[16];
+    /// The sums of weighted products of weights and codes, and of squares of codes.
+    float products[16], squares[16];
+    /// The codes of the search are those of `inverse * (x - start)`, with `shift` added.
+    float inverse[16], start[16];
+    int32_t shift[16];
 } lanes;
 
-/// Writes the codes of all lanes in the order of the weights.
-CK_INLINE void in_order(const lanes *found, int n, uint8_t *codes) {
-    for (int i = 0; i < n; i++)
-        for (int lane = 0; lane < 16; lane++) codes[lane * n + i] = (uint8_t)found->codes[i][lane];
-}
+/// Blocks of 16 whose codes are improved together: in each of them a step waits for the one before.
+#define IMPROVED 32
+
+typedef struct {
+    /// Weight `i` of sixteen blocks, and its code.
+    _Alignas(64) float x[IMPROVED / 16][16][16], codes[IMPROVED / 16][16][16];
+    float products[IMPROVED], squares[IMPROVED], inverse[IMPROVED];
+    int32_t changed[IMPROVED];
+} improved;
+
+/// How codes of 0...top, a scale and a minimum are searched for: `steps` and one candidates beside the plain one.
+typedef struct {
+    int n, top;
+    float first, delta;
+    int steps;
+    /// Whether errors count by their magnitudes instead of by their squares.
+    int by_magnitude;
+} range_search;
+
+/// A type for searches for the least squared error: its codes are `low...high`, or those of IQ4. Blocks of `n` weights have scales of
+/// `least_scale...most_scale`, and minima of `0...most_scale`, and `blocks` of them common ones; or they have ones of their own in float16.
+typedef struct {
+    int n, low, high, has_minimum, is_uneven, blocks, least_scale, most_scale;
+} fit_form;
+
+/// What decides how much the error of a weight counts.
+typedef enum { BY_MAGNITUDE, BY_MEAN_AND_MAGNITUDE, BY_SQUARE } weighing;
 
 /// The codes of 256 weights of two bits, four in a byte, each 32 weights after the one before.
 CK_INLINE void pack_twos(const uint8_t *codes, uint8_t *target) {
@@ -40,6 +79,81 @@ CK_INLINE void pack_twos(const uint8_t *codes, uint8_t *target) {
             const uint8_t *c = codes + 128 * half + i;
             target[32 * half + i] = (uint8_t)((c[0] & 3) | (c[32] & 3) << 2 | (c[64] & 3) << 4 | (c[96] & 3) << 6);
         }
+}
+
+/// The codes of 32 weights of four bits, two in a byte, 16 weights apart.
+CK_INLINE void pack_fours(const uint8_t *codes, uint8_t *target) {
+    for (int i = 0; i < 16; i++) target[i] = (uint8_t)((codes[i] & 15) | codes[i + 16] << 4);
+}
+
+/// The fifth bits of the codes of 32 weights.
+CK_INLINE void pack_fifth(const uint8_t *codes, uint8_t *target) {
+    for (int byte = 0; byte < 4; byte++) {
+        int bits = 0;
+        for (int i = 0; i < 8; i++) bits |= (codes[8 * byte + i] >> 4 & 1) << i;
+        target[byte] = (uint8_t)bits;
+    }
+}
+
+/// Packs the scales and the minima of Q4_K and Q5_K, six bits each.
+CK_INLINE void pack_sixes(const int *scales, const int *minima, uint8_t *bytes) {
+    for (int j = 0; j < 4; j++) {
+        bytes[j] = (uint8_t)(scales[j] | scales[j + 4] >> 4 << 6);
+        bytes[j + 4] = (uint8_t)(minima[j] | minima[j + 4] >> 4 << 6);
+        bytes[j + 8] = (uint8_t)((scales[j + 4] & 15) | (minima[j + 4] & 15) << 4);
+    }
+}
+
+/// Packs the scales of Q3_K, 0...63.
+CK_INLINE void pack_sixes_signed(const int *scales, uint8_t *bytes) {
+    __builtin_memset(bytes, 0, 12);
+    for (int j = 0; j < 16; j++) {
+        bytes[j % 8] |= (uint8_t)((scales[j] & 15) << 4 * (j / 8));
+        bytes[8 + j % 4] |= (uint8_t)(scales[j] >> 4 << 2 * (j / 4));
+    }
+}
+
+/// Packs the codes of 256 weights of three bits.
+CK_INLINE void pack_q3_k(const uint8_t *codes, block_q3_k *block) {
+    for (int i = 0; i < 32; i++) {
+        int high = 0;
+        for (int j = 0; j < 8; j++) high |= codes[32 * j + i] >> 2 << j;
+        block->high[i] = (uint8_t)high;
+    }
+    pack_twos(codes, block->codes);
+}
+
+CK_INLINE void pack_q4_k(const uint8_t *codes, block_q4_k *block) {
+    for (int j = 0; j < 4; j++)
+        for (int i = 0; i < 32; i++) block->codes[32 * j + i] = (uint8_t)(codes[64 * j + i] | codes[64 * j + 32 + i] << 4);
+}
+
+CK_INLINE void pack_q5_k(const uint8_t *codes, block_q5_k *block) {
+    for (int i = 0; i < 32; i++) {
+        const uint8_t *c = codes + i;
+        int high = 0;
+        for (int j = 0; j < 8; j++) high |= c[32 * j] >> 4 << j;
+        block->high[i] = (uint8_t)high;
+        for (int j = 0; j < 4; j++) block->codes[32 * j + i] = (uint8_t)((c[64 * j] & 15) | c[64 * j + 32] << 4);
+    }
+}
+
+CK_INLINE void pack_q6_k(const uint8_t *codes, block_q6_k *block) {
+    for (int half = 0; half < 2; half++)
+        for (int i = 0; i < 32; i++) {
+            const uint8_t *c = codes + 128 * half + i;
+            block->low[64 * half + i] = (uint8_t)((c[0] & 15) | (c[64] & 15) << 4);
+            block->low[64 * half + 32 + i] = (uint8_t)((c[32] & 15) | (c[96] & 15) << 4);
+            block->high[32 * half + i] = (uint8_t)(c[0] >> 4 | c[32] >> 4 << 2 | c[64] >> 4 << 4 | c[96] >> 4 << 6);
+        }
+}
+
+/// Packs the scales of IQ4_XS, 0...63.
+CK_INLINE void pack_iq4_xs(const int *scales, block_iq4_xs *block) {
+    int high = 0;
+    for (int j = 0; j < 8; j++) high |= scales[j] >> 4 << 2 * j;
+    block->high = (uint16_t)high;
+    for (int j = 0; j < 4; j++) block->low[j] = (uint8_t)((scales[2 * j] & 15) | (scales[2 * j + 1] & 15) << 4);
 }
 
 /// Returns the largest of some numbers, and 0.
@@ -57,18 +171,111 @@ CK_INLINE float outermost(const float *numbers, int count) {
     return found;
 }
 
+/// The sums of squares of up to sixteen rows of `count` numbers, each in order.
+CK_INLINE void sums_of_squares(const float *x, size_t count, size_t rows, float *sums) {
+    for (size_t row = 0; row < rows; row++) sums[row] = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t row = 0; row < rows; row++) sums[row] += x[row * count + i] * x[row * count + i];
+}
+
+/// Returns the form of a type; one without weights for those that have no other search.
+CK_INLINE fit_form form_of(ck_ggml_type type) {
+    switch (type) {
+    case CK_GGML_Q8_0: return (fit_form){32, -127, 127, 0, 0, 0, 0, 0};
+    case CK_GGML_Q4_0: return (fit_form){32, -8, 7, 0, 0, 0, 0, 0};
+    case CK_GGML_Q4_1: return (fit_form){32, 0, 15, 1, 0, 0, 0, 0};
+    case CK_GGML_Q5_0: return (fit_form){32, -16, 15, 0, 0, 0, 0, 0};
+    case CK_GGML_Q5_1: return (fit_form){32, 0, 31, 1, 0, 0, 0, 0};
+    case CK_GGML_IQ4_NL: return (fit_form){32, 0, 0, 0, 1, 0, 0, 0};
+    case CK_GGML_Q2_K: return (fit_form){16, 0, 3, 1, 0, 16, 0, 15};
+    case CK_GGML_Q3_K: return (fit_form){16, -4, 3, 0, 0, 16, -32, 31};
+    case CK_GGML_Q4_K: return (fit_form){32, 0, 15, 1, 0, 8, 0, 63};
+    case CK_GGML_Q5_K: return (fit_form){32, 0, 31, 1, 0, 8, 0, 63};
+    case CK_GGML_Q6_K: return (fit_form){16, -32, 31, 0, 0, 16, -128, 127};
+    case CK_GGML_IQ4_XS: return (fit_form){32, 0, 0, 0, 1, 8, -32, 31};
+    default: return (fit_form){0};
+    }
+}
+
+/// Returns the bytes of a block of a type that `form_of` knows.
+CK_INLINE size_t bytes_of(ck_ggml_type type) {
+    switch (type) {
+    case CK_GGML_Q8_0: return sizeof(block_q8_0);
+    case CK_GGML_Q4_0: return sizeof(block_q4_0);
+    case CK_GGML_Q4_1: return sizeof(block_q4_1);
+    case CK_GGML_Q5_0: return sizeof(block_q5_0);
+    case CK_GGML_Q5_1: return sizeof(block_q5_1);
+    case CK_GGML_IQ4_NL: return sizeof(block_iq4_nl);
+    case CK_GGML_Q2_K: return sizeof(block_q2_k);
+    case CK_GGML_Q3_K: return sizeof(block_q3_k);
+    case CK_GGML_Q4_K: return sizeof(block_q4_k);
+    case CK_GGML_Q5_K: return sizeof(block_q5_k);
+    case CK_GGML_Q6_K: return sizeof(block_q6_k);
+    default: return sizeof(block_iq4_xs);
+    }
+}
+
+/// Returns the squared error of decoded weights, as the importance weighs it.
+CK_INLINE double error_of(const float *decoded, const float *values, const float *importance, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double difference = (double)decoded[i] - (double)values[i];
+        sum += difference * difference * (importance ? (double)importance[i] : 1);
+    }
+    return sum;
+}
+
 #define BODY "ggml_search_body.h"
 #include "each_set.h"
 
-void ck_ggml_encode(ck_ggml_type type, const float *values, size_t blocks, uint8_t *target) {
-    switch (type) {
-    case CK_GGML_Q2_K: CK_CHOOSE(encode_q2_k, values, blocks, (block_q2_k *)target); return;
-    case CK_GGML_Q3_K: CK_CHOOSE(encode_q3_k, values, blocks, (block_q3_k *)target); return;
-    case CK_GGML_Q4_K: CK_CHOOSE(encode_q4_k, values, blocks, (block_q4_k *)target); return;
-    case CK_GGML_Q5_K: CK_CHOOSE(encode_q5_k, values, blocks, (block_q5_k *)target); return;
-    case CK_GGML_Q6_K: CK_CHOOSE(encode_q6_k, values, blocks, (block_q6_k *)target); return;
-    case CK_GGML_IQ4_NL: CK_CHOOSE(encode_iq4_nl, values, blocks, (block_iq4_nl *)target); return;
-    case CK_GGML_IQ4_XS: CK_CHOOSE(encode_iq4_xs, values, blocks, (block_iq4_xs *)target); return;
-    default: ck_ggml_encode_simple(type, values, blocks, target);
+void ck_ggml_fit(ck_ggml_type type, const float *values, const float *importance, size_t blocks, uint8_t *target) {
+    const fit_form form = form_of(type);
+    const size_t elements = form.blocks ? SUPER : 32, bytes = bytes_of(type);
+    ck_ggml_encode(type, values, importance, blocks, target);
+    for (size_t from = 0; form.n && from < blocks; from += 16) {
+        const size_t count = blocks - from < 16 ? blocks - from : 16;
+        const float *own = importance ? importance + from * elements : 0;
+        uint8_t fitted[16 * sizeof(block_q6_k)];
+        CK_CHOOSE(fit, type, values + from * elements, own, count, fitted);
+        for (size_t i = 0; i < count; i++) {
+            const float *x = values + (from + i) * elements, *w = own ? own + i * elements : 0;
+            uint8_t *plain = target + (from + i) * bytes;
+            float decoded[2][SUPER];
+            ck_ggml_decode(type, plain, 1, decoded[0]);
+            ck_ggml_decode(type, fitted + i * bytes, 1, decoded[1]);
+            // Of equal ones, and of those with scales that are not finite, ggml's stays.
+            if (error_of(decoded[1], x, w, elements) < error_of(decoded[0], x, w, elements))
+                __builtin_memcpy(plain, fitted + i * bytes, bytes);
+        }
     }
+}
+
+void ck_ggml_encode(ck_ggml_type type, const float *values, const float *importance, size_t blocks, uint8_t *target) {
+    switch (type) {
+    case CK_GGML_Q4_0:
+        if (!importance) break;
+        CK_CHOOSE(encode_q4_0, values, importance, blocks, (block_q4_0 *)target);
+        return;
+    case CK_GGML_Q4_1:
+        if (!importance) break;
+        CK_CHOOSE(encode_q4_1, values, importance, blocks, (block_q4_1 *)target);
+        return;
+    case CK_GGML_Q5_0:
+        if (!importance) break;
+        CK_CHOOSE(encode_q5_0, values, importance, blocks, (block_q5_0 *)target);
+        return;
+    case CK_GGML_Q5_1:
+        if (!importance) break;
+        CK_CHOOSE(encode_q5_1, values, importance, blocks, (block_q5_1 *)target);
+        return;
+    case CK_GGML_Q2_K: CK_CHOOSE(encode_q2_k, values, importance, blocks, (block_q2_k *)target); return;
+    case CK_GGML_Q3_K: CK_CHOOSE(encode_q3_k, values, importance, blocks, (block_q3_k *)target); return;
+    case CK_GGML_Q4_K: CK_CHOOSE(encode_q4_k, values, importance, blocks, (block_q4_k *)target); return;
+    case CK_GGML_Q5_K: CK_CHOOSE(encode_q5_k, values, importance, blocks, (block_q5_k *)target); return;
+    case CK_GGML_Q6_K: CK_CHOOSE(encode_q6_k, values, importance, blocks, (block_q6_k *)target); return;
+    case CK_GGML_IQ4_NL: CK_CHOOSE(encode_iq4_nl, values, importance, blocks, (block_iq4_nl *)target); return;
+    case CK_GGML_IQ4_XS: CK_CHOOSE(encode_iq4_xs, values, importance, blocks, (block_iq4_xs *)target); return;
+    default: break;
+    }
+    ck_ggml_encode_simple(type, values, blocks, target);
 }

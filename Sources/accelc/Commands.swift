@@ -12,6 +12,7 @@ enum Commands {
         InspectCommand.self,
         DecompressCommand.self,
         ExportCommand.self,
+        ImportanceCommand.self,
         DiffCommand.self,
         SignCommand.self,
         CheckSignatureCommand.self,

@@ -184,6 +184,7 @@ struct OptionEffectTests {
             ["convert", "bert", "--cache", "shared", "-o", "x"] + shape,
             ["export", "bert", "--no-cache", "--format", "coreml", "-o", "p.mlpackage"] + shape,
             ["verify-record", "p.mlpackage", "-o", "bundle"],
+            ["importance", "bert", "--calibrate", "bert/golden.safetensors", "-o", "imatrix.gguf"],
         ] {
             let result = try CommandRunner.run(words, in: folder)
             guard result.status == 0 else {

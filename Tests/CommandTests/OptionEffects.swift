@@ -43,6 +43,7 @@ extension OptionEffect {
         ("activations", "NEW \(bert) --compress int8 [ --activations int8 ]"),
         ("calibrate", "NEW \(bert) --compress int8 --activations int8:static [ \(samples) ]"),
         ("calibrate", "NEW \(bert) --compress int8:method=gptq [ \(samples) ]"),
+        ("importance", "NEW \(bert) --compress int4:method=weighted [ --importance imatrix.gguf ]"),
         ("states", "NEW \(bert) [ --states float16 ]"),
         ("config", "NEW bert/model.safetensors --shape batch=1,sequence=4 [ --config other.json ]"),
         ("adapter", "NEW \(bert) [ --adapter adapter ]"),
@@ -165,6 +166,18 @@ extension OptionEffect {
             ),
             ("json", "export p.accelpkg --format coreml -o q.mlpackage [ --json ]"),
 
+            ("output", "importance bert \(samples) -o [ q / r ]"),
+            ("calibrate", "importance bert -o q --calibrate [ bert/golden.safetensors / qwen/golden.safetensors ]"),
+            (
+                "config",
+                "importance bert/model.safetensors \(samples) -o q --config [ other.json / bert/config.json ]"
+            ),
+            (
+                "ignore-config",
+                "importance bert/model.safetensors \(samples) -o q --config surprise.json [ --ignore-config surprise ]"
+            ),
+            ("adapter", "importance bert \(samples) -o q [ --adapter adapter ]"),
+
             ("key", "sign p.accelpkg --key [ nobody / no-one ]"),
             ("format", "sign p.accelpkg --key recipe.json [ --format oms ]"),
             ("signature", "check-signature p.accelpkg --trust named.json [ --signature recipe.json ]"),
@@ -188,6 +201,7 @@ extension OptionEffect {
             ("recipe", "cache explain \(bert) [ --recipe recipe.json ]"),
             ("activations", "cache explain \(bert) [ --activations int8 ]"),
             ("calibrate", "cache explain \(bert) [ \(samples) ]"),
+            ("importance", "cache explain \(bert) --compress int4:method=weighted [ --importance imatrix.gguf ]"),
             ("adapter", "cache explain \(bert) [ --adapter adapter ]"),
             ("states", "cache explain \(bert) [ --states float16 ]"),
             ("config", "cache explain \(bert) [ --config other.json ]"),

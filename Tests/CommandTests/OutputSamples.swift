@@ -63,6 +63,8 @@ enum OutputSamples {
                 kind: "states.safetensors"),
             OutputSample("run", "trace", "\(run) --trace @", kind: "trace.json"),
             OutputSample("decompress", "output", "%p.accelpkg -q -o @", kind: "weights.safetensors"),
+            OutputSample(
+                "importance", "output", "%bert --calibrate %bert/golden.safetensors -q -o @", kind: "imatrix.gguf"),
             OutputSample("sign", "output", "%p.accelpkg --key %key -q -o @", kind: "p.accelpkg.sig"),
             OutputSample(
                 "sign", "output", "%p.accelpkg --key %key.pem --format oms -q -o @", kind: "p.accelpkg.oms.sig"),
@@ -72,7 +74,8 @@ enum OutputSamples {
     /// Outputs, by the names that `OutputSample.kind` uses, in the order in which they can be made.
     static let kinds = [
         "p.accelpkg", "p.zip", "x.mlpackage", "plan", "report.json", "page.html", "runs", "outputs.safetensors",
-        "states.safetensors", "trace.json", "weights.safetensors", "p.accelpkg.sig", "p.accelpkg.oms.sig",
+        "states.safetensors", "trace.json", "weights.safetensors", "imatrix.gguf", "p.accelpkg.sig",
+        "p.accelpkg.oms.sig",
     ].filter { kind in all.contains { $0.kind == kind } }
 
     static let folder: Result<String, any Error> = Result {

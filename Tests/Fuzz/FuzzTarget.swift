@@ -19,7 +19,7 @@ struct FuzzTarget: Sendable {
     static let all: [FuzzTarget] = [
         safetensors, shardIndex, configuration, json, zip, manifest, sourceMap, graph, weightIndex, cacheRecord, recipe,
         protobuf,
-        coreMLModel, coreMLBlobs, coreML, coreAI, gguf, sshSignature, modelSignature, trustPolicy, statistics,
-        ctranslate2, whisperCPP, quantized, adapter,
+        coreMLModel, coreMLBlobs, coreML, coreAI, gguf, importance, sshSignature, modelSignature, trustPolicy,
+        statistics, ctranslate2, whisperCPP, quantized, adapter,
     ]
 }

@@ -16,4 +16,16 @@ extension FuzzTarget {
         let tensors = Dictionary(uniqueKeysWithValues: file.tensors.map { ($0.name, $0) })
         _ = try GGUFConfiguration(of: file, tensors)
     }
+
+    static let importance = FuzzTarget(name: "importance", seeds: Attack.gguf.map(\.bytes) + [importanceSeed]) {
+        bytes in
+        let matrix = try ImportanceMatrix(bytes, file: "fuzz")
+        for (_, known) in try matrix.statistics(of: ["blk.0.attn_q.weight": 2, "a": 1], family: "llama") {
+            precondition(known.meanSquares.count == known.columns)
+            precondition(known.meanSquares.allSatisfy { $0.isFinite && $0 >= 0 })
+        }
+    }
+
+    /// A file of before GGUF.
+    private static let importanceSeed: [UInt8] = [1, 0, 0, 0, 1, 0, 0, 0, 97, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0x80, 0x3F]
 }

@@ -13,22 +13,111 @@ struct GGMLCodecTests {
 
     private func blocks() throws -> SafetensorsFile { try SafetensorsFile(Fixtures.path("ggml_blocks.safetensors")) }
 
-    @Test("blocks have the bytes of ggml on every instruction set", arguments: names)
+    private static let weighted = GGMLCodecs.all.filter { $0.takesImportance }.map { $0.name }
+
+    /// Statistics with some mean squares of inputs.
+    private func statistics(_ squares: [Float]) -> ActivationStatistics {
+        var moments = [Float](repeating: 0, count: squares.count * squares.count)
+        for (column, square) in squares.enumerated() { moments[column * squares.count + column] = square }
+        return ActivationStatistics(columns: squares.count, count: 1, moments: moments)
+    }
+
+    @Test(
+        "blocks have the bytes of ggml on every instruction set, with and without an importance matrix",
+        arguments: names + weighted.map { "\($0) weighted" })
     func bytes(name: String) throws {
         let file = try blocks()
         let (values, expected) = (try #require(file["values"]), try #require(file[name]))
-        let codec = try Codecs.codec(name)
+        let type = String(name.prefix { $0 != " " })
+        let codec = try Codecs.codec(name == type ? type : "\(type):method=weighted")
+        let statistics = name == type ? nil : statistics(try #require(file["importance"]).floats())
         let best = ck_current_isa()
         defer { ck_limit_isa(best) }
         for set in [CK_SCALAR, CK_AVX2, CK_AVX512] {
             ck_limit_isa(set)
-            let weight = try CompressedTensor.compressing(values, with: codec, threads: 2).tensor
+            let weight = try CompressedTensor.compressing(values, with: codec, given: statistics, threads: 2).tensor
             let rowBytes = expected.shape.columns
             for row in 0..<values.shape.rows {
                 let range = row * rowBytes..<(row + 1) * rowBytes
                 #expect(weight.sections[0][range] == expected.bytes[range], "\(name), row \(row), set \(set)")
             }
             #expect(codec.violation(0..<values.shape.rows, of: weight, source: values) == nil)
+        }
+    }
+
+    @Test(
+        "without statistics, or where all are zeros, weighted blocks are those of the plain type", arguments: weighted)
+    func unknownImportance(name: String) throws {
+        let values = try #require(try blocks()["values"])
+        let plain = try CompressedTensor.compressing(values, with: try Codecs.codec(name), threads: 1).tensor
+        let codec = try Codecs.codec("\(name):method=weighted")
+        for known in [nil, statistics([Float](repeating: 0, count: 256))] {
+            let weight = try CompressedTensor.compressing(values, with: codec, given: known, threads: 1).tensor
+            #expect(weight.sections[0] == plain.sections[0])
+            #expect(weight.sections[1].withBytes { [UInt8]($0) } == [UInt8](repeating: 0, count: 1024))
+            #expect(codec.violation(0..<values.shape.rows, of: weight, source: values) == nil)
+        }
+    }
+
+    @Test("an importance that no activations have is corruption", arguments: [Float.nan, -1, .infinity])
+    func corruption(value: Float) throws {
+        let values = try #require(try blocks()["values"])
+        let codec = try Codecs.codec("q4_k:method=weighted")
+        let weight = try CompressedTensor.compressing(values, with: codec, threads: 1).tensor
+        var importance = [Float](repeating: 1, count: 256)
+        importance[77] = value
+        let error = #expect(throws: FormatError.self) {
+            try CompressedTensor(
+                name: "w", elementType: .float32, shape: values.shape, codec: codec,
+                sections: [weight.sections[0], ByteView(importance)])
+        }
+        #expect("\(try #require(error))".contains("the importance of column 77 is not a number of at least 0"))
+    }
+
+    @Test(
+        "fit=mse has a smaller squared error than ggml, no larger one in any row, and one set of bytes on all instruction sets",
+        arguments: GGMLCodecs.all.filter { $0.isSearched }.map { $0.name })
+    func leastError(name: String) throws {
+        let file = try blocks()
+        let values = try #require(file["values"])
+        let squares = try #require(file["importance"]).floats()
+        let original = values.floats()
+        func errors(_ codec: String, _ known: ActivationStatistics?) throws -> (bytes: ByteView, rows: [Double]) {
+            let weight = try CompressedTensor.compressing(
+                values, with: try Codecs.codec(codec), given: known, threads: 2)
+            #expect(weight.tensor.codec.violation(0..<values.shape.rows, of: weight.tensor, source: values) == nil)
+            let stored = weight.tensor.floats()
+            let rows = (0..<values.shape.rows).map { row in
+                (0..<256).reduce(0.0) { sum, column in
+                    let error = Double(stored[256 * row + column]) - Double(original[256 * row + column])
+                    return sum + error * error * (known == nil ? 1 : Double(squares[column]))
+                }
+            }
+            return (weight.tensor.sections[0], rows)
+        }
+        let isWeighted = Self.weighted.contains(name)
+        for (method, known) in [("", nil)] + (isWeighted ? [(",method=weighted", statistics(squares))] : []) {
+            let plain = try errors("\(name):fit=ggml\(method)", known)
+            let best = ck_current_isa()
+            defer { ck_limit_isa(best) }
+            let fitted = try errors("\(name):fit=mse\(method)", known)
+            for (row, (own, other)) in zip(fitted.rows, plain.rows).enumerated() {
+                #expect(own <= other * (1 + 1e-9), "\(name)\(method), row \(row)")
+            }
+            // The first row is of normal numbers.
+            #expect(fitted.rows[0] < plain.rows[0] * 0.99, "\(name)\(method)")
+            for set in [CK_SCALAR, CK_AVX2, CK_AVX512] {
+                ck_limit_isa(set)
+                #expect(
+                    try errors("\(name):fit=mse\(method)", known).bytes == fitted.bytes, "\(name)\(method), set \(set)")
+            }
+        }
+    }
+
+    @Test("methods that the types do not have are refused")
+    func methods() {
+        for specification in ["q4_k:method=gptq", "q8_0:method=weighted", "iq4_nl:method=awq", "tq1_0:fit=mse"] {
+            #expect(throws: RequestError.self) { try Codecs.codec(specification) }
         }
     }
 

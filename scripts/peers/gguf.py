@@ -50,6 +50,8 @@ import llama_mixes  # noqa: E402
 ACCELC = sys.argv[1]
 FIXTURES = ROOT / "Tests/Fixtures"
 TYPES = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS", "TQ1_0", "TQ2_0")
+# The types that ggml quantizes without regard to an importance matrix.
+PLAIN = ("Q8_0", "TQ1_0", "TQ2_0")
 SMALL = dict(
     hidden_size=64, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, intermediate_size=96, vocab_size=47,
     head_dim=16, max_position_embeddings=64, pad_token_id=0, bos_token_id=1, eos_token_id=2)
@@ -196,7 +198,7 @@ def interleaved(matrix, heads):
 
 
 def kinds(scratch):
-    """Every type: bytes of ggml's quantizer, numbers of gguf-py."""
+    """Every type: bytes of ggml's quantizer, with and without an importance matrix, numbers of gguf-py."""
     ggml = ctypes.CDLL(str(BINARIES / "libggml-base.so"))
     ggml.ggml_quantize_chunk.argtypes = [
         ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
@@ -207,9 +209,18 @@ def kinds(scratch):
     own = {"token_embd": "model.embed_tokens", "output": "lm_head", "attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj",
            "attn_v": "self_attn.v_proj", "attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj",
            "ffn_down": "mlp.down_proj"}
-    for name in TYPES:
-        folder, plain = scratch / name, scratch / f"{name}.safetensors"
-        code, error = export(source, folder, "--compress", name.lower())
+    samples, measured = scratch / "samples.safetensors", scratch / "imatrix.gguf"
+    random = numpy.random.default_rng(5)
+    safetensors.numpy.save_file({"input_ids": random.integers(1, 331, (8, 24)), "position": numpy.zeros(1, numpy.int64)}, samples)
+    code, error = accelc("importance", source, "--calibrate", samples, "-o", measured)
+    check(f"an importance matrix {error}", code == 0)
+    found = {tensor.name: tensor.data for tensor in gguf.GGUFReader(measured).tensors}
+    importance = {name.removesuffix(".in_sum2"): (sums[0] / found[name.replace("in_sum2", "counts")][0, 0]).astype(numpy.float32)
+                  for name, sums in found.items() if name.endswith(".in_sum2")}
+    for name, weighted in [(name, "") for name in TYPES] + [(name, "weighted") for name in TYPES if name not in PLAIN]:
+        folder, plain = scratch / (name + weighted), scratch / f"{name}{weighted}.safetensors"
+        words = (f"{name.lower()}:method=weighted", "--importance", measured) if weighted else (name.lower(),)
+        code, error = export(source, folder, "--compress", *words)
         if code == 0:
             code, error = accelc("decompress", folder, "-o", plain)
         if code != 0:
@@ -225,13 +236,18 @@ def kinds(scratch):
             values = tensors[key] if module not in heads else interleaved(tensors[key], heads[module])
             values = numpy.ascontiguousarray(values)
             blocks = numpy.zeros(tensor.data.shape, numpy.uint8)
-            ggml.ggml_quantize_chunk(int(tensor.tensor_type), values.ctypes.data, blocks.ctypes.data, 0, *values.shape, None)
+            # The embeddings are multiplied with nothing.
+            own_importance = importance.get(tensor.name) if weighted else None
+            ggml.ggml_quantize_chunk(int(tensor.tensor_type), values.ctypes.data, blocks.ctypes.data, 0, *values.shape,
+                                     None if own_importance is None else own_importance.ctypes.data)
             numbers = gguf.dequantize(tensor.data, tensor.tensor_type)
             back = decoded[key] if module not in heads else interleaved(decoded[key], heads[module])
             same += bool((blocks == tensor.data).all()) and tensor.tensor_type.name == name
             exact += bool((numbers.view(numpy.uint32) == numpy.ascontiguousarray(back).view(numpy.uint32)).all())
             count += 1
-        check(f"{name}: the bytes of ggml in {same} of {count} matrices, the numbers of gguf-py in {exact}", same == exact == count > 20)
+        check(f"{name} {weighted}: the bytes of ggml in {same} of {count} matrices, the numbers of gguf-py in {exact}", same == exact == count > 20)
+        if weighted:
+            continue
         tokens = list(range(5, 17))
         packaged = scratch / f"{name}.accelpkg"
         accelc("convert", source, "--compress", name.lower(), "--shape", "batch=1,tokens=12,cache=12", "--no-cache", "-o", packaged)

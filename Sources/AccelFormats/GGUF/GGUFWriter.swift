@@ -7,11 +7,13 @@ enum GGUFWriter {
     /// - Parameters:
     ///   - metadata: keys and values; no key twice.
     ///   - tensors: in the order of the file.
-    ///   - path: the file, within a folder that the caller publishes.
+    ///   - path: the file.
+    ///   - kind: what the file may replace; without it, the file is within a folder that the caller publishes.
     static func write(
-        _ metadata: [(key: String, value: GGUFValue)], _ tensors: [GGUFTensor], to path: String
+        _ metadata: [(key: String, value: GGUFValue)], _ tensors: [GGUFTensor], to path: String,
+        as kind: OutputKind? = nil
     ) throws {
-        var file = try AtomicFile(replacing: path, as: .internal, isSynced: false, isLarge: true)
+        var file = try AtomicFile(replacing: path, as: kind ?? .internal, isSynced: kind != nil, isLarge: true)
         try file.write(ByteView(header(metadata, tensors)))
         for tensor in tensors {
             try file.write(tensor.bytes)

@@ -7,8 +7,10 @@ public final class ActivationStatistics: Sendable {
     public let columns: Int
     /// The number of vectors.
     public let count: Int
-    /// The mean of x[i] * x[j], row-major [columns, columns], symmetric.
+    /// The mean of x[i] * x[j], row-major [columns, columns], symmetric. Empty if only the mean squares are known.
     public let moments: [Float]
+    /// The mean of x[i]^2, one number per column.
+    public let meanSquares: [Float]
     /// The mean of (y[i] - x[i]) * x[j], row-major [columns, columns], where y is the vector in the original model and
     /// x the one behind compressed weights. The weight can compensate for this drift. Empty if x comes from the
     /// original model.
@@ -27,19 +29,29 @@ public final class ActivationStatistics: Sendable {
         self.columns = columns
         self.count = count
         self.moments = moments
+        meanSquares = moments.isEmpty ? [] : (0..<columns).map { moments[$0 * columns + $0] }
         self.drift = drift
         self.heldOut = heldOut
     }
 
-    /// The digest of all values, for cache keys.
-    public var digest: Digest {
-        let contents = [moments, drift, heldOut.vectors, heldOut.drifts].map { TreeDigest.digest(of: ByteView($0)) }
-        let names = zip(["moments", "drift", "held", "held drift"], contents).map { "\($0) \($1)" }
-        return SHA256.digest(of: "\(columns) columns, \(count) vectors, \(names.joined(separator: ", "))")
+    /// Creates statistics of which only the mean squares are known, enough for `CalibrationMethod.weighted`.
+    /// - Parameter meanSquares: one number per column.
+    public init(count: Int, meanSquares: [Float]) {
+        columns = meanSquares.count
+        self.count = count
+        self.meanSquares = meanSquares
+        (moments, drift, heldOut) = ([], [], HeldOutVectors())
     }
 
-    /// The mean of x[i]^2, one number per column.
-    public var meanSquares: [Float] { (0..<columns).map { moments[$0 * columns + $0] } }
+    /// The digest of all values, for cache keys.
+    public var digest: Digest {
+        var values = [
+            ("moments", moments), ("drift", drift), ("held", heldOut.vectors), ("held drift", heldOut.drifts),
+        ]
+        if moments.isEmpty { values.append(("mean squares", meanSquares)) }
+        let names = values.map { "\($0) \(TreeDigest.digest(of: ByteView($1)))" }
+        return SHA256.digest(of: "\(columns) columns, \(count) vectors, \(names.joined(separator: ", "))")
+    }
 
     /// Returns the factor of the moments for an order of the columns. It is computed at the first call and kept.
     func factor(_ order: FeedbackOrder, threads: Int) -> FeedbackFactor {

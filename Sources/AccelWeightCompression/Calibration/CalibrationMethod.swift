@@ -13,14 +13,23 @@ public enum CalibrationMethod: String, Sendable, CaseIterable {
     /// Codes depend on activation statistics; `awq` rescales the weight instead.
     public var usesStatistics: Bool { self == .weighted || self == .gptq }
 
-    /// The option `method`, shared by all codecs that support calibration.
+    /// The option `method`, shared by codecs that support calibration by all methods.
     static let option = CodecOption(
-        "method", allowed: allCases.map(\.rawValue), default: nearest.rawValue,
+        optionName, allowed: allCases.map(\.rawValue), default: nearest.rawValue,
         help: "weighted, gptq and awq reduce the error where activations are large; they need --calibrate")
+
+    /// The option `method` of codecs whose errors may count by the importance of columns, and that have no other calibration.
+    static let importanceOption = CodecOption(
+        optionName, allowed: [nearest, weighted].map(\.rawValue), default: nearest.rawValue,
+        help:
+            "weighted: errors count by the mean squares of activations, as an importance matrix of llama.cpp has them; "
+            + "needs --calibrate")
+
+    fileprivate static let optionName = "method"
 }
 
 extension CodecOptionValues {
-    var method: CalibrationMethod { CalibrationMethod(rawValue: self["method"]) ?? .nearest }
+    var method: CalibrationMethod { CalibrationMethod(rawValue: self[CalibrationMethod.optionName]) ?? .nearest }
 }
 
 extension WeightCodec {
@@ -31,12 +40,13 @@ extension WeightCodec {
     public var dataFree: any WeightCodec { using(.nearest) }
 
     /// The codec has the option `method`.
-    public var supportsCalibration: Bool { Self.options.contains(CalibrationMethod.option) }
+    public var supportsCalibration: Bool { Self.options.contains { $0.name == CalibrationMethod.optionName } }
 
-    /// Returns the same codec with another method; the codec itself if it does not support calibration.
+    /// Returns the same codec with another method; the codec itself if it does not support that one.
     public func using(_ method: CalibrationMethod) -> any WeightCodec {
-        guard supportsCalibration, method != self.method else { return self }
+        let option = Self.options.first { $0.name == CalibrationMethod.optionName }
+        guard let option, option.allowed.contains(method.rawValue), method != self.method else { return self }
         // Cannot throw: no check of the options involves the method.
-        return (try? Self(values.replacing("method", by: method.rawValue))) ?? self
+        return (try? Self(values.replacing(option.name, by: method.rawValue))) ?? self
     }
 }

@@ -16,6 +16,7 @@ package enum GGMLCodecs {
 public struct Q80Codec: GGMLCodec {
     public static let name = "q8_0"
     package static let format = GGMLFormat(type: CK_GGML_Q8_0, elements: 32, bytes: 34)
+    package static let takesImportance = false
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -125,6 +126,8 @@ public struct IQ4XSCodec: GGMLCodec {
 public struct TQ10Codec: GGMLCodec {
     public static let name = "tq1_0"
     package static let format = GGMLFormat(type: CK_GGML_TQ1_0, elements: 256, bytes: 54, scaleOffset: 52)
+    package static let takesImportance = false
+    package static let isSearched = false
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -134,6 +137,8 @@ public struct TQ10Codec: GGMLCodec {
 public struct TQ20Codec: GGMLCodec {
     public static let name = "tq2_0"
     package static let format = GGMLFormat(type: CK_GGML_TQ2_0, elements: 256, bytes: 66, scaleOffset: 64)
+    package static let takesImportance = false
+    package static let isSearched = false
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }

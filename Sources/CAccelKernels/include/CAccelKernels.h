@@ -398,9 +398,13 @@ typedef enum {
     CK_GGML_TQ2_0 = 35
 } ck_ggml_type;
 
-/// Encodes whole blocks. The bytes are those of ggml's reference on x86-64, on every processor. Scales that float16 cannot hold become
-/// infinite.
-void ck_ggml_encode(ck_ggml_type type, const float *values, size_t blocks, uint8_t *codes);
+/// Encodes whole blocks of a row. The bytes are those of ggml's reference on x86-64, on every processor. Scales that float16 cannot hold
+/// become infinite.
+/// - Parameter importance: how much the error of each column counts, at least 0, or null. Q8_0 and the ternary types have no use for it.
+void ck_ggml_encode(ck_ggml_type type, const float *values, const float *importance, size_t blocks, uint8_t *codes);
+/// Encodes whole blocks of a row as `ck_ggml_encode`, or where that has a smaller squared error, with scales of a search of its own. The
+/// bytes are the same on every processor.
+void ck_ggml_fit(ck_ggml_type type, const float *values, const float *importance, size_t blocks, uint8_t *codes);
 /// The same for types whose scales need no search; others are left as they are.
 void ck_ggml_encode_simple(ck_ggml_type type, const float *values, size_t blocks, uint8_t *codes);
 /// Decodes whole blocks, with the bits of ggml.

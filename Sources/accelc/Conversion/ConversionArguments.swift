@@ -56,6 +56,10 @@ enum ConversionArguments {
         "sample inputs (safetensors), for targets, for schemes with method=weighted, gptq or awq and for activations "
             + "with static or smooth: the inputs of every weight are seen in a run over them", affectsOutput: true,
         takes: [.tensors])
+    static let importance = Option(
+        "importance", .input("FILE"),
+        "an importance matrix of llama.cpp (GGUF or .dat), in place of samples, for schemes with method=weighted",
+        affectsOutput: true)
     static let strict = Option(
         "strict", .flag,
         "refuse, instead of warning, when a tensor stays unused, a matrix uncompressed, or a rule of the recipe idle")
@@ -78,7 +82,8 @@ enum ConversionArguments {
         affectsOutput: true)
     static let options =
         [
-            adapter, parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate, states, configuration,
+            adapter, parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate, importance, states,
+            configuration,
             ignoredFields, ignoredTensors, interface, strict,
         ]
         + TargetArguments.options
@@ -100,6 +105,7 @@ enum ConversionArguments {
         if let text = arguments[activations] { conversion.recipe.activations = try ActivationQuantization(text) }
         conversion.recipeFile = arguments[recipe]
         conversion.samples = try arguments[calibrate].map(SampleFile.init)
+        conversion.importance = try arguments[importance].map { try ImportanceMatrix($0) }
         conversion.ignoredTensors = arguments.all(ignoredTensors)
         conversion.states = arguments[states].flatMap(StateStorage.init) ?? .float32
         conversion.isStrict = arguments.has(strict)

@@ -1,0 +1,25 @@
+import AccelByteIO
+import AccelCalibration
+import AccelFormats
+import AccelPrograms
+import AccelWeightCompression
+
+extension Conversion {
+    /// Runs the original model over the request's samples, and writes the mean squares of its weights' inputs as an importance matrix
+    /// of llama.cpp.
+    /// - Returns: The number of weights in the file.
+    /// - Throws: `FormatError` if the model is corrupt; `RequestError` if there are no samples for it, or if llama.cpp has no such model.
+    public func writeImportance(to path: String, threads: Int) throws -> Int {
+        guard let file = samples else { throw RequestError("an importance matrix is measured on samples") }
+        try ImportanceMatrix.output.requireReplaceable(path)
+        let model = try model(of: source())
+        let parts = try model.programs.compactMap { try CalibrationSamples(file.tensors, for: $0, file: file.path) }
+        guard !parts.isEmpty else {
+            let inputs = model.programs.flatMap { $0.inputs.map(\.name) }
+            throw RequestError(
+                "\(file.path) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
+        }
+        return try ImportanceMatrix.write(
+            parts.meanSquares(threads: threads), family: model.family, samples: file.path, to: path)
+    }
+}

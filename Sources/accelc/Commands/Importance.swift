@@ -1,0 +1,31 @@
+import AccelByteIO
+import AccelConversion
+import AccelFormats
+
+enum ImportanceCommand: Command {
+    static let name = "importance"
+    static let summary = "measure how large the inputs of weights are, as an importance matrix of llama.cpp"
+    static let output = Option(
+        "output", .output("FILE") { _ in ImportanceMatrix.output }, "the GGUF file to write", short: "o",
+        isRequired: true)
+    static let samples = Option(
+        "calibrate", .input("FILE"), "sample inputs (safetensors), which the model is run over", isRequired: true,
+        takes: [.tensors])
+    static let positionals = [ConversionArguments.model]
+    static let options = [
+        output, samples, ConversionArguments.configuration, ConversionArguments.ignoredFields,
+        ConversionArguments.adapter,
+    ]
+
+    static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        let output = try arguments.required(output)
+        var conversion = try Conversion(of: try arguments.required(ConversionArguments.model))
+        conversion.configuration = arguments[ConversionArguments.configuration]
+        conversion.ignoredFields = arguments.all(ConversionArguments.ignoredFields)
+        conversion.adapters = try arguments.adapters
+        conversion.samples = try SampleFile(try arguments.required(samples))
+        let count = try conversion.writeImportance(to: output, threads: console.threads)
+        console.summary("\(output): the inputs of \(Wording.count(count, "weight"))")
+        return .success
+    }
+}
