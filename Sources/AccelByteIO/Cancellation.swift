@@ -26,7 +26,8 @@ public final class Cancellation: Sendable {
     public var reason: Reason? {
         var now = state.load(ordering: .acquiring)
         if now == Self.running, let deadline, ContinuousClock.now >= deadline {
-            now = state.compareExchange(expected: Self.running, desired: Self.timedOut, ordering: .acquiringAndReleasing)
+            now =
+                state.compareExchange(expected: Self.running, desired: Self.timedOut, ordering: .acquiringAndReleasing)
                 .original
             if now == Self.running { now = Self.timedOut }
         }

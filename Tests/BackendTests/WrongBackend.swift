@@ -89,7 +89,8 @@ private final class WrongSession: ModelSession {
         }
         var made: [String: StoredTensor]
         do throws(AccelError) {
-            made = try base.run(function, inputs, outputs: fault == .ignoresRequestedOutputs ? nil : outputs,
+            made = try base.run(
+                function, inputs, outputs: fault == .ignoresRequestedOutputs ? nil : outputs,
                 until: fault == .ignoresCancellation ? nil : cancellation)
         } catch let error {
             if fault == .ignoresShapes, error.problem.contains("found") { return last }

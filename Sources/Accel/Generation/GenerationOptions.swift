@@ -37,7 +37,9 @@ public struct GenerationOptions: Sendable {
         func refuse(_ problem: String) -> AccelError { AccelError(.invalid, problem, at: "options of generation") }
         guard maxTokens >= 0 else { throw refuse("\(maxTokens) tokens are asked for") }
         guard case .random(let temperature, let topK, let topP, _) = sampling else { return }
-        guard temperature.isFinite, temperature > 0 else { throw refuse("expected a temperature above 0, found \(temperature)") }
+        guard temperature.isFinite, temperature > 0 else {
+            throw refuse("expected a temperature above 0, found \(temperature)")
+        }
         guard topK ?? 1 >= 1 else { throw refuse("expected a topK of 1 or more, found \(topK ?? 0)") }
         guard 0...1 ~= topP else { throw refuse("expected a topP from 0 to 1, found \(topP)") }
     }

@@ -16,7 +16,9 @@ public struct TokenStream: AsyncSequence, Sendable {
 
         /// The next token; nil after the last one: `summary` says why.
         /// - Throws: `AccelError`; not for cancellation and time limits, which end the stream.
-        public mutating func next() async throws(AccelError) -> Int64? { try await generation.session.next(of: generation) }
+        public mutating func next() async throws(AccelError) -> Int64? {
+            try await generation.session.next(of: generation)
+        }
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(AccelError) -> Int64? {
             try await generation.session.next(of: generation)
         }
@@ -68,7 +70,8 @@ extension AccelSession {
         let functions = try generation.functions ?? DecodingFunctions(model)
         generation.functions = functions
         guard !generation.prompt.isEmpty else {
-            throw AccelError(.invalid, "the prompt has no tokens", at: "generation", hint: "begin with the token of the beginning")
+            throw AccelError(
+                .invalid, "the prompt has no tokens", at: "generation", hint: "begin with the token of the beginning")
         }
         guard generation.generated < options.maxTokens else {
             generation.end(.maxTokens)
@@ -81,7 +84,8 @@ extension AccelSession {
         guard generation.tokens.count <= functions.capacity else {
             guard generation.generated > 0 else {
                 throw AccelError(
-                    .invalid, "the prompt has \(generation.prompt.count) tokens, and the cache \(functions.capacity) positions",
+                    .invalid,
+                    "the prompt has \(generation.prompt.count) tokens, and the cache \(functions.capacity) positions",
                     at: "generation", hint: "convert the model with a longer cache")
             }
             generation.end(.cacheFull)

@@ -56,7 +56,9 @@ public struct AccelFunction: Sendable {
     }
 
     /// Runs the function on a thread that is not the caller's; `prediction(from:options:)` says how.
-    public func callAsFunction(_ inputs: Inputs) async throws(AccelError) -> Outputs { try await prediction(from: inputs) }
+    public func callAsFunction(_ inputs: Inputs) async throws(AccelError) -> Outputs {
+        try await prediction(from: inputs)
+    }
 
     /// Runs the function, and waits for it on the caller's thread: not for use in a task.
     /// - Throws: as the other one does, but for (cancelled).

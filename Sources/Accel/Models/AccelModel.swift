@@ -101,7 +101,8 @@ public final class AccelModel: Sendable {
         let known = found
         if let shape { found.removeAll { function in shape.contains { function.bindings[$0.key] != $0.value } } }
         guard found.count == 1 else {
-            let wanted = (shape ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ",")
+            let wanted = (shape ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
+                separator: ",")
             let names = known.map(\.name).joined(separator: ", ")
             if found.isEmpty {
                 throw AccelError(

@@ -44,7 +44,8 @@ public actor AccelSession {
     }
 
     func run(
-        _ function: FunctionDescription, _ inputs: AccelFunction.Inputs, _ options: RunOptions, _ cancellation: Cancellation
+        _ function: FunctionDescription, _ inputs: AccelFunction.Inputs, _ options: RunOptions,
+        _ cancellation: Cancellation
     ) async throws(AccelError) -> Outputs {
         var stored: [String: StoredTensor] = [:]
         for (name, tensor) in inputs { stored[name] = tensor.stored(name: name) }

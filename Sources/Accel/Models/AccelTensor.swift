@@ -23,7 +23,8 @@ public struct AccelTensor: Sendable {
         let shape = Shape(dimensions.isEmpty ? [elements.count] : dimensions)
         let count = try Self.count(of: shape)
         guard count == elements.count else {
-            throw AccelError(.invalid, "has \(elements.count) elements; the shape \(shape) has \(count)", at: "a tensor")
+            throw AccelError(
+                .invalid, "has \(elements.count) elements; the shape \(shape) has \(count)", at: "a tensor")
         }
         try self.init(of: Element.self, shape: shape) { span in
             for index in elements.indices { span[index] = elements[index] }
@@ -33,7 +34,8 @@ public struct AccelTensor: Sendable {
     /// A tensor whose elements `body` writes. They are zero before.
     /// - Throws: `AccelError` (invalid) for a shape without a size, (memory) without memory; and the errors of `body`.
     public init<Element: ExecutionElement>(
-        of type: Element.Type, shape: Shape, initializingWith body: (inout MutableSpan<Element>) throws(AccelError) -> Void
+        of type: Element.Type, shape: Shape,
+        initializingWith body: (inout MutableSpan<Element>) throws(AccelError) -> Void
     ) throws(AccelError) {
         let count = try Self.count(of: shape)
         let (bytes, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
@@ -99,7 +101,9 @@ public struct AccelTensor: Sendable {
                 return try body(Span(_unsafeElements: bytes.assumingMemoryBound(to: Element.self)))
             }
             // A tensor of a file may lie anywhere.
-            let copied = (0..<count).map { bytes.loadUnaligned(fromByteOffset: $0 * MemoryLayout<Element>.stride, as: type) }
+            let copied = (0..<count).map {
+                bytes.loadUnaligned(fromByteOffset: $0 * MemoryLayout<Element>.stride, as: type)
+            }
             return try body(copied.span)
         }
     }
@@ -113,7 +117,9 @@ public struct AccelTensor: Sendable {
         if !isKnownUniquelyReferenced(&memory) || memory.buffer == nil {
             do { memory = try memory.copied() } catch { throw AccelError(error, at: "a tensor") }
         }
-        guard let buffer = memory.buffer else { throw AccelError(.internalFailure, "a copy has no memory", at: "a tensor") }
+        guard let buffer = memory.buffer else {
+            throw AccelError(.internalFailure, "a copy has no memory", at: "a tensor")
+        }
         defer { withExtendedLifetime(memory) {} }
         var span = MutableSpan(_unsafeElements: buffer.bytes.assumingMemoryBound(to: Element.self))
         return try body(&span)
@@ -164,7 +170,9 @@ private final class TensorMemory: Sendable {
 
     /// A view that keeps this memory, so that there is more than one reference while it lives.
     var view: ByteView {
-        bytes.withBytes { bytes in bytes.baseAddress.map { ByteView(owner: self, start: $0, count: bytes.count) } ?? self.bytes }
+        bytes.withBytes { bytes in
+            bytes.baseAddress.map { ByteView(owner: self, start: $0, count: bytes.count) } ?? self.bytes
+        }
     }
 
     func copied() throws -> TensorMemory {

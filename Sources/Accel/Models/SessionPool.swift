@@ -87,7 +87,9 @@ final class SessionPool: Sendable {
             if !ended.isEmpty { state.waiters.removeAll { $0.cancellation.isCancelled } }
             return ended
         }
-        for waiter in ended { waiter.resume(.failure(AccelError(waiter.cancellation) ?? AccelError(.cancelled, "was cancelled"))) }
+        for waiter in ended {
+            waiter.resume(.failure(AccelError(waiter.cancellation) ?? AccelError(.cancelled, "was cancelled")))
+        }
     }
 
     /// Frees the sessions that are not in use.

@@ -73,7 +73,9 @@ struct AccelSessionTests {
         }
     }
 
-    @Test("a stream ends with a stop token, the cache, its time, and its task; and nothing is computed before it is asked for")
+    @Test(
+        "a stream ends with a stop token, the cache, its time, and its task; and nothing is computed before it is asked for"
+    )
     func ends() async throws {
         try await open { model in
             let expected = try await stepped(model, Self.prompt, count: 11)
@@ -117,7 +119,8 @@ struct AccelSessionTests {
         try await open { model in
             let session = try model.makeSession()
             func sample(_ sampling: GenerationOptions.Sampling) async throws -> [Int64] {
-                try await tokens(session.generate(from: Self.prompt, GenerationOptions(maxTokens: 8, sampling: sampling)))
+                try await tokens(
+                    session.generate(from: Self.prompt, GenerationOptions(maxTokens: 8, sampling: sampling)))
             }
             let greedy = try await sample(.greedy)
             #expect(try await sample(.random(topK: 1, seed: 3)) == greedy)
@@ -129,7 +132,8 @@ struct AccelSessionTests {
             for seed in 0..<4 { different.insert(try await sample(.random(temperature: 50, seed: UInt64(seed)))) }
             #expect(different.count == 4)
             for wrong in [
-                GenerationOptions.Sampling.random(temperature: 0, seed: 1), .random(topK: 0, seed: 1), .random(topP: 2, seed: 1),
+                GenerationOptions.Sampling.random(temperature: 0, seed: 1), .random(topK: 0, seed: 1),
+                .random(topP: 2, seed: 1),
             ] {
                 let error = await #expect(throws: AccelError.self) { try await sample(wrong) }
                 #expect(error?.code == .invalid)

@@ -45,7 +45,8 @@ struct BlockingBackend: Backend {
         private let gate: Gate
         init(base: any ModelSession, gate: Gate) { (self.base, self.gate) = (base, gate) }
         func run(
-            _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?, until cancellation: Cancellation?
+            _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?,
+            until cancellation: Cancellation?
         ) throws(AccelError) -> [String: StoredTensor] {
             gate.pass()
             return try base.run(function, inputs, outputs: outputs, until: cancellation)
