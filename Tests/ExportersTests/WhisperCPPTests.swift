@@ -76,7 +76,7 @@ struct WhisperCPPTests {
             #expect(values.count == model.count)
             let codec = try Codecs.codec(scheme)
             for weight in model {
-                let own = try #require(values[String(weight.name.dropFirst("model.".count))])
+                let own = try #require(values[weight.name])
                 let tensor = try weight.values()
                 let role = WhisperNames.role(of: own.name, own.shape)
                 let isExact = scheme == "float32" || own.shape.rank < 2

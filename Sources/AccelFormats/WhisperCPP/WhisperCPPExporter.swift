@@ -94,7 +94,9 @@ public struct WhisperCPPExporter: Exporter {
         try Files.makeFolder(path)
         try file.write(to: "\(path)/\(Self.fileName)")
         try Self.list.write(model.provenance, listing: [Self.fileName], in: path)
-        return report(file, type, configuration.remarks)
+        let unrun =
+            "whisper.cpp has convolutions of float16 only on CPUs, and aborts with those of this file: use float16"
+        return report(file, type, configuration.remarks + (type == .float32 ? [unrun] : []))
     }
 
     private static func tensor(

@@ -47,7 +47,7 @@ public struct WhisperCPPSource: ModelSource {
         _ file: WhisperFile, _ path: String
     ) throws -> (encoded: [String: CompressedTensor], plain: [StoredTensor]) {
         let known = WhisperNames.all(audioLayers: file.sizes.audio.layers, textLayers: file.sizes.text.layers)
-        let own = Dictionary(known.map { ($0.file, $0.own) }) { first, _ in first }
+        let own = Dictionary(known.map { ($0.file, "model.\($0.own)") }) { first, _ in first }
         func refused(_ name: String, _ reason: String) -> FormatError {
             FormatError(file: path, location: .tensor(name, index: nil), reason: reason)
         }
