@@ -19,7 +19,7 @@ extension Inspection {
                 ([kind] + numbers).joined(separator: ", ") + (summary.baseModel.map { ", for \($0)" } ?? ""),
                 "  weights: \(AdapterFiles.weightsName), \(Wording.count(tensors.count, "tensor")), "
                     + Self.size(of: tensors),
-            ] + (summary.replaced.isEmpty ? [] : ["  whole tensors: \(summary.replaced.joined(separator: ", "))"])
+            ] + (summary.replaced.isEmpty ? [] : ["  whole tensors: \(Self.list(summary.replaced))"])
                 + (summary.obstacle.map { ["  cannot be merged: \($0)"] } ?? []))
                 .joined(separator: "\n")
         ]
@@ -54,6 +54,11 @@ extension Inspection {
             "replaced": .array(summary.replaced.map { .string($0) }),
             "obstacle": summary.obstacle.map { .string($0) } ?? .null, "tensors": Self.json(of: tensors),
         ]
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.count <= 4
+            ? names.joined(separator: ", ") : "\(names.count) (\(names.prefix(3).joined(separator: ", ")), ...)"
     }
 
     /// Returns a number with at most four decimals.
