@@ -194,7 +194,7 @@ struct MLXTests {
         let gaps = try MLXExporter(allowsFallback: true).check(model.planned)
         #expect(gaps.keys.sorted() == (0..<2).map { "model.layers.\($0).mlp.down_proj.weight" })
         let storage = MLXScheme.storage(
-            of: try Codecs.codec(MLXExporter.plainScheme), elementType: .bfloat16, shape: [64, 96])
+            of: try Codecs.codec(MLXExporter.plainScheme), elementType: .bfloat16, shape: [64, 96], as: "a.weight")
         guard case .plain = storage else { return #expect(Bool(false), "\(storage)") }
         let usual = MLXScheme(bits: 4, group: 64)
         let block = try #require(MLXQuantization(of: [("a", usual), ("b", nil), ("c", usual)]))

@@ -27,14 +27,12 @@ public enum HuggingFaceFormat: ModelFormat {
     }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
-        try open(path, options, as: Self.self) { _ in nil }
+        try open(path, options, as: Self.self)
     }
 
-    /// Opens a checkpoint of a format.
-    /// - Parameter layout: returns the names and axes in the files; nil for those of checkpoints.
+    /// Opens a checkpoint of a format: that of Hugging Face, or of MLX, whose unquantized models look the same.
     static func open(
-        _ path: String, _ options: OpeningOptions, as format: any ModelFormat.Type,
-        layout: (Checkpoint) throws -> TensorLayout?
+        _ path: String, _ options: OpeningOptions, as format: any ModelFormat.Type
     ) throws -> any ModelSource {
         guard options.interfaces == nil else {
             throw RequestError("\(path): its family knows what its ports mean: leave --interface out")
@@ -46,7 +44,8 @@ public enum HuggingFaceFormat: ModelFormat {
         let isConfigured = options.configuration != nil
         let source: any CheckpointSource =
             try QuantizedSource(
-                checkpoint, path: path, isConfigured: isConfigured, format: format, layout: layout(checkpoint))
+                checkpoint, path: path, isConfigured: isConfigured, format: format,
+                layout: MLXFormat.layout(of: checkpoint))
             ?? HuggingFaceModel(checkpoint, path: path, isConfigured: isConfigured, format: format)
         guard !files.isEmpty else { return source }
         let adapters = try zip(options.adapters, files).enumerated().map { index, adapter in

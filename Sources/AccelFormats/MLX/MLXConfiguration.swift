@@ -1,12 +1,32 @@
 import AccelByteIO
 import AccelPackages
+import AccelTensors
+
+/// The config.json of an export, by the class that reads it.
+protocol MLXSettings {
+    /// What the class computes in another way than the model, a sentence each.
+    var remarks: [String] { get }
+    /// Tensors beside those of the model.
+    var extra: [StoredTensor] { get }
+    /// Returns the text of the file.
+    /// - Throws: `RequestError` for a block that the class cannot read.
+    func text(_ quantization: MLXQuantization?) throws -> String
+    /// Checks a tensor that the class computes.
+    /// - Throws: `RequestError` if the model has other values.
+    func check(computed name: String, _ values: @autoclosure () -> [Float]) throws
+}
+
+extension MLXSettings {
+    var extra: [StoredTensor] { [] }
+    func check(computed name: String, _ values: @autoclosure () -> [Float]) throws {}
+}
 
 /// The config.json of an export: the model's, with the fields that mlx-lm reads and newer or older configurations lack.
-struct MLXConfiguration {
+struct MLXConfiguration: MLXSettings {
     /// What mlx-lm computes in another way than the model, a sentence each.
     private(set) var remarks: [String] = []
     private let family: MLXFamily
-    private let field: JSONField
+    let field: JSONField
     private var members: [JSON.Member]
 
     /// The name of the file.
@@ -31,6 +51,10 @@ struct MLXConfiguration {
         }
         if !field["model_type"].exists { set("model_type", .string(family.name)) }
         try checkHead(ownsHead)
+        if family.name == "gpt2" {
+            try completeGPT2()
+            return
+        }
         try checkActivation()
         try addRotary()
         try addWindows()
@@ -54,17 +78,17 @@ struct MLXConfiguration {
         }
     }
 
-    private mutating func add(_ key: String, _ value: JSON?) {
+    mutating func add(_ key: String, _ value: JSON?) {
         if let value, !field[key].exists { set(key, value) }
     }
 
-    private func unsupported(_ key: String, _ reason: String) -> RequestError {
+    func unsupported(_ key: String, _ reason: String) -> RequestError {
         RequestError("MLX: mlx-lm's \(family.name) \(reason): the field \(key) of \(Self.fileName) asks for it")
     }
 
     private mutating func checkHead(_ ownsHead: Bool) throws {
         let classes = try field["architectures"].exists ? field["architectures"].array() : []
-        if let name = try classes.first?.string(), name.hasSuffix("Model") {
+        if let name = try classes.first?.string(), name.hasSuffix("Model"), !name.hasSuffix("LMHeadModel") {
             throw unsupported("architectures", "computes logits, and the model has no head")
         }
         guard family.head == .configured else {

@@ -29,12 +29,18 @@ public struct MLXExporter: Exporter {
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
         try Self.refuseRoundedActivations(model.functions)
-        _ = try MLXLayout(
+        let layout = try MLXLayout(
             of: model.plan.map(\.source.name), family: model.family, origins: model.origins, assets: model.assets)
         var gaps: [String: String] = [:]
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
-            let storage = MLXScheme.storage(of: codec, elementType: source.elementType, shape: source.shape)
+            guard let place = layout.places[source.name] else {
+                try layout.settings.check(computed: source.name, source.floats())
+                gaps[source.name] = "MLX computes it"
+                continue
+            }
+            let storage = MLXScheme.storage(
+                of: codec, elementType: source.elementType, shape: source.shape, as: place.name)
             guard case .unsupported(let reason) = storage else { continue }
             guard allowsFallback else {
                 throw RequestError(
@@ -60,15 +66,23 @@ public struct MLXExporter: Exporter {
         let layout = try MLXLayout(
             of: model.program.weights.map(\.tensor.name), family: model.family, origins: model.origins,
             assets: model.assets)
-        let weights = try model.program.weights.map { weight in
-            try MLXWeight(weight.tensor, as: layout.names[weight.tensor.name] ?? weight.tensor.name)
-        }.sorted { $0.name < $1.name }
+        var (weights, aside) = (layout.settings.extra.map { MLXWeight($0) }, [MLXWeight]())
+        for weight in model.program.weights.map(\.tensor) {
+            guard let place = layout.places[weight.name] else {
+                aside.append(try layout.computed(weight))
+                continue
+            }
+            var stored = try MLXWeight(weight, as: place.name, order: place.order)
+            if layout.family.names.tensor(named: place.name)?.name != weight.name { stored.ownName = weight.name }
+            weights.append(stored)
+        }
+        weights.sort { $0.name < $1.name }
         let quantization = MLXQuantization(of: weights.compactMap { $0.layer })
         let folder = MLXFolder(
-            weights: weights, configuration: layout.configuration.text(quantization), assets: model.assets,
-            provenance: model.provenance)
+            weights: weights, aside: aside, configuration: try layout.settings.text(quantization), assets: model.assets,
+            provenance: model.provenance, fileName: layout.family.isOneFile ? MLXWhisper.fileName : nil)
         try folder.write(to: path, shardBytes: shardBytes)
-        return report(folder, quantization, layout.configuration.remarks, model.plain)
+        return report(folder, quantization, layout.settings.remarks, model.plain)
     }
 
     public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {
@@ -77,23 +91,50 @@ public struct MLXExporter: Exporter {
     }
 }
 
-/// The names of a model's tensors in mlx-lm's class, and its configuration.
+/// The names of a model's tensors in MLX's class, and its configuration.
 struct MLXLayout {
-    /// The names in the class, by the names of the weights.
-    let names: [String: String]
-    let configuration: MLXConfiguration
+    let family: MLXFamily
+    /// The names in the class and the order of axes, by the names of the weights; those that the class computes have none.
+    let places: [String: (name: String, order: AxisOrder)]
+    let settings: any MLXSettings
 
     /// - Parameter weights: the names of all weights.
-    /// - Throws: `RequestError` if no class of mlx-lm is the model's.
+    /// - Throws: `RequestError` if no class of MLX is the model's.
     init(of weights: [String], family: String, origins: TensorOrigins, assets: [Asset]) throws {
         let family = try MLXFamily.named(family)
-        if let derived = weights.first(where: { origins.derivations[$0] != nil }) {
-            throw RequestError("MLX: \(quoted(derived)) is not a tensor of the checkpoint, as mlx-lm expects it")
+        self.family = family
+        places = Dictionary(
+            weights.compactMap { weight in family.names.place(of: weight).map { (weight, $0) } }
+        ) { first, _ in first }
+        for (weight, derivation) in origins.derivations where weights.contains(weight) {
+            guard derivation.rule == .transpose, places[weight]?.order == .transposed else {
+                throw RequestError("MLX: \(quoted(weight)) is not a tensor of the checkpoint, as MLX expects it")
+            }
         }
-        let named = weights.map { ($0, MLXFamily.name(of: $0)) }
-        try family.check(named.map(\.1))
-        names = Dictionary(named) { first, _ in first }
-        configuration = try MLXConfiguration(
-            of: assets, for: family, ownsHead: named.contains { $0.1 == MLXFamily.head })
+        try family.check(places.values.map(\.name))
+        let ownsHead = weights.contains(family.ownHead)
+        if family.name == MLXWhisper.family.name {
+            guard !ownsHead else {
+                throw RequestError("MLX: mlx-whisper has no head of its own, but the model has \(family.ownHead)")
+            }
+            settings = try MLXWhisper(of: assets)
+        } else {
+            settings = try MLXConfiguration(of: assets, for: family, ownsHead: ownsHead)
+        }
+    }
+
+    /// Returns a tensor that the class computes, as accelc writes it beside the weights: numbers differ in their last bits.
+    /// - Throws: `RequestError` for a tensor that the class computes in another way.
+    func computed(_ weight: CompressedTensor) throws -> MLXWeight {
+        let base = family.names.base(weight.name)
+        var tensor = StoredTensor(name: base, floats: weight.floats(), shape: weight.shape)
+        // A package may have rounded it.
+        if case .values(let type, let bytes)? = weight.encoding {
+            try settings.check(computed: weight.name, tensor.floats())
+            tensor = StoredTensor(name: base, elementType: type, shape: weight.shape, bytes: bytes)
+        }
+        var stored = MLXWeight(tensor)
+        if family.names.tensor(named: base)?.name != weight.name { stored.ownName = weight.name }
+        return stored
     }
 }

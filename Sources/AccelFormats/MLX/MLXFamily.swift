@@ -23,6 +23,14 @@ struct MLXFamily: Sendable {
     var rotatesParts = false
     /// Whether some layers have a sliding window, by `sliding_window_pattern`.
     var hasWindows = false
+    /// The names of tensors in the class.
+    var names = MLXNames.usual
+    /// Tensors of parts that have to be exported together, by their names in the base model.
+    var needed: [String] = []
+    /// The name of a head of its own.
+    var ownHead = MLXFamily.head
+    /// The class reads one file of weights, whatever its size.
+    var isOneFile = false
 
     private static let sizes = [
         "hidden_size", "num_hidden_layers", "intermediate_size", "num_attention_heads", "rms_norm_eps", "vocab_size",
@@ -45,6 +53,12 @@ struct MLXFamily: Sendable {
         MLXFamily(
             name: "gemma", required: sizes + ["num_key_value_heads", "head_dim"], rotary: ["default"], head: .tied),
         MLXFamily(name: "gemma3_text", required: [], rotary: ["default", "linear"], hasWindows: true),
+        MLXFamily(
+            name: "gpt2", required: [], biases: ["ln_1", "ln_2", "ln_f", "c_attn", "c_proj", "c_fc"], head: .tied,
+            names: MLXNames(
+                prefix: ("transformer.", "model."), restoresPrefix: false, outer: ["lm_head"],
+                transposed: ["attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight"])),
+        MLXWhisper.family,
     ]
 
     /// Returns a family by its name in accelc.
@@ -56,17 +70,17 @@ struct MLXFamily: Sendable {
                 + "\(all.map(\.name).joined(separator: ", "))): use --format coreml, or convert for a package")
     }
 
-    /// Returns the name of a tensor in the class: with the prefix of the base model.
-    static func name(of tensor: String) -> String {
-        tensor.hasPrefix("model.") || tensor.hasPrefix("lm_head.") ? tensor : "model.\(tensor)"
-    }
-
     /// The name of a head of its own.
     static let head = "lm_head.weight"
 
     /// Checks that the class has the given tensors.
     /// - Parameter names: the names in the class.
     func check(_ names: [String]) throws {
+        if let missing = needed.first(where: { self.names.place(of: $0).map { !names.contains($0.name) } ?? false }) {
+            throw RequestError(
+                "MLX: \(name) has all its parts in one folder, but the request leaves out \(missing): export all parts")
+        }
+        if name == MLXWhisper.family.name { return }
         for name in names where name.hasSuffix(".bias") {
             let module = name.split(separator: ".").dropLast().last.map(String.init) ?? ""
             guard biases.contains(module) else {

@@ -5,11 +5,16 @@ import AccelTensors
 /// The files of an export: weights in one or more safetensors files, their index, the configuration and the tokenizer.
 struct MLXFolder {
     let weights: [MLXWeight]
+    /// Tensors in a file of their own, which MLX does not read.
+    let aside: [MLXWeight]
     let configuration: String
     /// The files that are copied; a config.json or an index among them is replaced.
     let assets: [Asset]
     let provenance: [(key: String, text: String)]
+    /// The name of the only file of weights; nil for the usual names of one or several.
+    var fileName: String?
 
+    private static let asideName = "computed.safetensors"
     /// The index of the weights. It lists the other files, and its last member is its own digest.
     static let indexName = "model.safetensors.index.json"
 
@@ -19,10 +24,12 @@ struct MLXFolder {
     ///   - shardBytes: the size at which a new file of weights begins.
     func write(to path: String, shardBytes: Int) throws {
         try Files.makeFolder(path)
-        let shards = shards(of: shardBytes)
+        let shards = shards(of: fileName == nil ? shardBytes : .max)
         var (names, map) = ([String](), [JSON.Member]())
-        for (index, shard) in shards.enumerated() {
-            let name = shards.count == 1 ? "model.safetensors" : Self.name(ofShard: index + 1, of: shards.count)
+        for (index, shard) in (shards + (aside.isEmpty ? [] : [aside])).enumerated() {
+            let usual =
+                fileName ?? (shards.count == 1 ? "model.safetensors" : Self.name(ofShard: index + 1, of: shards.count))
+            let name = index < shards.count ? usual : Self.asideName
             let tensors = shard.flatMap(\.tensors)
             try SafetensorsWriter.write(tensors, to: "\(path)/\(name)", as: .part, metadata: [("format", "mlx")])
             names.append(name)
@@ -53,7 +60,7 @@ struct MLXFolder {
 
     private var record: ExportRecord {
         var record = ExportRecord()
-        for weight in weights {
+        for weight in weights + aside {
             if let scheme = weight.specification {
                 (record.schemes[weight.name], record.types[weight.name]) = (scheme, weight.elementType)
             }

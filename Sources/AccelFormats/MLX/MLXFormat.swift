@@ -15,11 +15,26 @@ public enum MLXFormat: ModelFormat {
         guard Files.kind(of: path) == .folder, Files.kind(of: file) == .file, let value = try? JSON.read(file) else {
             return false
         }
-        let block = JSONField(value, file: file)[MLXQuantization.key]
-        return block["bits"].exists && block["group_size"].exists
+        let configuration = JSONField(value, file: file)
+        let block = configuration[MLXQuantization.key]
+        return block["bits"].exists && block["group_size"].exists || MLXWhisper.recognises(configuration)
     }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
-        try HuggingFaceFormat.open(path, options, as: Self.self) { _ in nil }
+        try HuggingFaceFormat.open(path, options, as: Self.self)
+    }
+
+    /// Returns the names and axes of a model, whether it is quantized or not; nil for those of checkpoints.
+    /// - Throws: `FormatError` for a configuration without the sizes.
+    static func layout(of checkpoint: Checkpoint) throws -> TensorLayout? {
+        let configuration = checkpoint.configuration
+        if MLXWhisper.recognises(configuration) { return try MLXWhisper.layout(of: checkpoint) }
+        guard case .string(let type)? = configuration["model_type"].value,
+            let names = MLXFamily.all.first(where: { $0.name == type })?.names, names.differs,
+            !names.prefix.mlx.isEmpty,
+            checkpoint.tensors.contains(where: { $0.name.hasPrefix(names.prefix.mlx) })
+        else { return nil }
+        let plain = [MLXQuantization.key, MLXQuantization.copyKey].reduce(configuration) { $0.removing($1) ?? $0 }
+        return TensorLayout(configuration: plain, place: names.tensor(named:))
     }
 }

@@ -98,7 +98,10 @@ extension MLXScheme {
     }
 
     /// Returns how MLX stores a weight with a codec.
-    static func storage(of codec: any WeightCodec, elementType: ElementType, shape: Shape) -> Storage {
+    /// - Parameter name: the name of the tensor in MLX.
+    static func storage(
+        of codec: any WeightCodec, elementType: ElementType, shape: Shape, as name: String
+    ) -> Storage {
         if let type = codec.plainType(of: elementType) {
             let isRead = type != .float64 && type != .float8e4m3 && type != .float8e5m2
             return isRead ? .plain : .unsupported("MLX reads no elements of type \(type.rawValue): use float32")
@@ -106,7 +109,9 @@ extension MLXScheme {
         guard let scheme = MLXScheme(of: codec, shape) else {
             return .unsupported("MLX cannot express \(codec.specification): \(nearest(to: codec, shape))")
         }
-        guard shape.rank == 2 else { return .unsupported("MLX quantizes matrices only: use float16") }
+        guard shape.rank == 2, name.hasSuffix(".weight") else {
+            return .unsupported("MLX quantizes the matrices of layers only: use float16")
+        }
         guard scheme.mode != .affine || groups.contains(scheme.group), shape.columns % scheme.group == 0 else {
             let reason =
                 scheme.mode != .affine || groups.contains(scheme.group)

@@ -18,12 +18,18 @@ struct MLXWeight {
     /// The layer with its scheme, which is nil for a plain matrix; nil if no layer is quantized by this weight.
     let layer: (name: String, scheme: MLXScheme?)?
 
+    /// A tensor that is no weight of the model.
+    init(_ tensor: StoredTensor) {
+        (name, count, elementType, tensors) = (tensor.name, 0, tensor.elementType, [tensor])
+        (specification, layer) = (nil, nil)
+    }
+
     /// - Parameter order: the order of a plain tensor's axes in the file.
     /// - Throws: `RequestError` if MLX has no such scheme.
     init(_ weight: CompressedTensor, as name: String, order: AxisOrder = .same) throws {
         (self.name, count, elementType) = (name, weight.shape.count, weight.elementType)
         let module = name.hasSuffix(".weight") ? String(name.dropLast(".weight".count)) : nil
-        switch MLXScheme.storage(of: weight.codec, elementType: weight.elementType, shape: weight.shape) {
+        switch MLXScheme.storage(of: weight.codec, elementType: weight.elementType, shape: weight.shape, as: name) {
         case .plain:
             guard case .values(let type, let bytes)? = weight.encoding else {
                 throw RequestError("weight \(quoted(weight.name)) is not plain", status: .internalFailure)

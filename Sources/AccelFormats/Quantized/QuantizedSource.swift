@@ -42,7 +42,8 @@ public struct QuantizedSource: CheckpointSource {
         let configuration = try Self.configuration(of: checkpoint)
         try Self.refuse(configuration)
         try QuantizedSchemes.refuseMarked(checkpoint)
-        let record = format == MLXFormat.self ? try ExportRecord(in: checkpoint.folder) : ExportRecord()
+        let record =
+            format == MLXFormat.self || layout != nil ? try ExportRecord(in: checkpoint.folder) : ExportRecord()
         var (encoded, decoded) = ([String: CompressedTensor](), [String: (tensor: StoredTensor, reason: String)]())
         var (taken, titles, orders) = (Set<String>(), Set<String>(), [String: AxisOrder]())
         /// Returns the name of a tensor in checkpoints; nil if these do not have it.
