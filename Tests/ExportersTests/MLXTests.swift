@@ -260,8 +260,14 @@ struct MLXTests {
         ("\"bits\": 4", "\"bits\": 7", "quantization.bits"),
         ("\"bits\": 4", "\"bits\": 3", "are not of 3 bits in groups of 32"),
         ("\"group_size\": 32", "\"group_size\": 64", "are not of 4 bits in groups of 64"),
-        ("\"mode\": \"affine\"", "\"mode\": \"mxfp4\"", "which the mode mxfp4 has, found BF16"),
-        ("\"mode\": \"affine\"", "\"mode\": \"nvfp4\"", "quantization.group_size"),
+        (
+            "\"mode\": \"affine\",\n        \"lm_head\"", "\"mode\": \"mxfp4\",\n        \"lm_head\"",
+            "which the mode mxfp4 has, found BF16"
+        ),
+        (
+            "\"mode\": \"affine\",\n        \"lm_head\"", "\"mode\": \"nvfp4\",\n        \"lm_head\"",
+            "quantization.group_size"
+        ),
         ("\"mode\": \"affine\"", "\"mode\": \"mxfp6\"", "the mode \"mxfp6\" is not supported"),
         ("\"lm_head\": {", "\"lm_hat\": {", "\"lm_head.weight\""),
         ("k_proj\": false", "q_proj\": false", "says that the layer is plain"),

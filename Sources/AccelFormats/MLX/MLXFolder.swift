@@ -53,7 +53,7 @@ struct MLXFolder {
     private var metadata: JSON {
         .object(
             [
-                JSON.Member("total_size", .integer(Int64(byteCount))),
+                JSON.Member("total_size", .integer(Int64((weights + aside).reduce(0) { $0 + $1.byteCount }))),
                 JSON.Member("total_parameters", .integer(Int64(weights.reduce(0) { $0 + $1.count }))),
             ] + record.members + provenance.map { JSON.Member($0.key, .string($0.text)) })
     }
