@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelFormats
 import AccelModelFamilies
+import AccelWeightCompression
 import Foundation
 import TestSupport
 import Testing
