@@ -45,8 +45,8 @@ for name in accelc accelc-dynamic; do
     env -i PATH=/usr/bin:/bin HOME="$scratch" "$dist/$name" convert Tests/Fixtures/digits -o "$scratch/digits.accelpkg" -q
     env -i PATH=/usr/bin:/bin HOME="$scratch" "$dist/$name" verify "$scratch/digits.accelpkg" --against Tests/Fixtures/digits -q
     # It finds the programs of runtimes: what it then misses is Python.
-    "$dist/$name" export Tests/Fixtures/qwen3_small --format gguf --no-cache -o "$scratch/gguf" -q
-    found=$("$dist/$name" verify "$scratch/gguf" --against Tests/Fixtures/qwen3_small --runtime llama --python none 2>&1 || true)
+    "$dist/$name" export Tests/Fixtures/llama_bfloat16 --format gguf --no-cache -o "$scratch/gguf" -q
+    found=$("$dist/$name" verify "$scratch/gguf" --against Tests/Fixtures/llama_bfloat16 --runtime llama --python none 2>&1 || true)
     [[ "$found" == *"no Python interpreter"* ]] || fail "$name does not find the programs of runtimes: $found"
     rm -rf "$scratch"
 done

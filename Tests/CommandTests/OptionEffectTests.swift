@@ -151,6 +151,7 @@ struct OptionEffectTests {
         for (fixture, name) in [
             ("bert_base", "bert"), ("adapters/bert", "adapter"), ("clip_end", "clip"), ("qwen3_small", "qwen"),
             ("coreml/functions.mlpackage", "functions.mlpackage"), ("runtimes", "runtimes"),
+            ("llama_bfloat16", "llama"),
         ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
         }
@@ -178,7 +179,7 @@ struct OptionEffectTests {
             ["convert", "bert", "--no-cache", "-o", "damaged.accelpkg"] + shape,
             ["convert", "qwen", "--no-cache", "-o", "d.accelpkg", "--shape-from", "qwen/golden.safetensors", "-q"],
             ["convert", "functions.mlpackage", "--no-cache", "-o", "f.accelpkg", "-q"],
-            ["export", "qwen", "--no-cache", "--format", "gguf", "-o", "gguf", "-q"],
+            ["export", "llama", "--no-cache", "--format", "gguf", "-o", "gguf", "-q"],
             ["convert", "bert", "--cache", "filled", "-o", "x"] + shape,
             ["convert", "bert", "--cache", "damaged", "-o", "x"] + shape,
             ["convert", "bert", "--cache", "shared", "-o", "x"] + shape,

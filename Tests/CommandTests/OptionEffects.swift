@@ -91,12 +91,12 @@ extension OptionEffect {
             ("html", "verify p.accelpkg --against bert [ --html r.html ]"),
             ("self-test", "verify p.accelpkg --against bert [ --self-test ]"),
             ("json", "verify p.accelpkg --against bert [ --json ]"),
-            ("runtime", "verify gguf --against qwen [ --runtime llama --runtimes runtimes ]"),
-            ("runtimes", "verify gguf --against qwen --runtime llama [ --runtimes runtimes / --runtimes gguf ]"),
-            ("python", "verify gguf --against qwen --runtime llama --runtimes runtimes [ --python no-such-python ]"),
+            ("runtime", "verify gguf --against llama [ --runtime llama --runtimes runtimes ]"),
+            ("runtimes", "verify gguf --against llama --runtime llama [ --runtimes runtimes / --runtimes gguf ]"),
+            ("python", "verify gguf --against llama --runtime llama --runtimes runtimes [ --python no-such-python ]"),
             (
                 "runtime-timeout",
-                "verify gguf --against qwen --runtime llama --runtimes runtimes [ --runtime-timeout 0.000001 ]"
+                "verify gguf --against llama --runtime llama --runtimes runtimes [ --runtime-timeout 0.000001 ]"
             ),
 
             ("output", "verify-record p.mlpackage -o [ q / r ]"),

@@ -24,7 +24,8 @@ struct RuntimePeerTests {
 
     private static let doors = [
         Door(
-            runtime: "llama", format: "gguf", fixture: "qwen3_small", words: ["--compress", "q8_0", "--allow-fallback"]),
+            runtime: "llama", format: "gguf", fixture: "llama_bfloat16",
+            words: ["--compress", "q8_0", "--allow-fallback"]),
         Door(
             runtime: "llama", format: "gguf", fixture: "bert_base", words: ["--compress", "float32"], hasGolden: false),
         Door(

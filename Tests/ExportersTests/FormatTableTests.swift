@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelFormats
 import AccelModelFamilies
+import AccelWeightCompression
 import Foundation
 import TestSupport
 import Testing
@@ -26,7 +27,7 @@ struct FormatTableTests {
         return "| \(cells.joined(separator: " | ")) |"
     }
 
-    @Test("The article Formats has the registry's rows", arguments: FormatTable.rows.map(\.format.name))
+    @Test("The article Formats has the registry's rows", arguments: FormatTable.rows.map { $0.format.name })
     func article(_ name: String) throws {
         let article = "\(Fixtures.repository)/Sources/accelc/accelc.docc/Formats.md"
         let text = try String(contentsOfFile: article, encoding: .utf8)

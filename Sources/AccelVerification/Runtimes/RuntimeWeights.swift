@@ -17,6 +17,10 @@ struct RuntimeWeights {
     /// The lossy scheme that loses most; nil if no weight has lost anything.
     let weakest: SchemeTolerance?
 
+    /// The limit of numbers that are stored as float32: a recipe may have rounded them to bfloat16 before (55 dB were measured), and
+    /// gains that GGUF stores plus 1 lose their last bits (111 dB).
+    private static let plain = 48.0
+
     /// A weight of the export.
     private struct Weight {
         let tensor: StoredTensor
@@ -41,7 +45,8 @@ struct RuntimeWeights {
             let metrics = Metrics(weight.tensor.floats(), against: original.floats())
             let tolerance =
                 budget?.tolerance(forWeight: name)
-                ?? Tolerance(sqnr: weight.line.weight, origin: "the default for \(weight.line.scheme)")
+                ?? Tolerance(
+                    sqnr: min(weight.line.weight, Self.plain), origin: "the default for \(weight.line.scheme)")
             findings.append(
                 WeightFinding(
                     name: name, shape: original.shape, codec: weight.codec, byteCount: weight.byteCount,
