@@ -37,7 +37,7 @@ extension Kernels {
                 values[index] = block % 7 == 6 ? 0 : values[index] * Float(1 + block % 5)
             }
             var codes = [UInt8](repeating: 0, count: blocks * form.bytes)
-            ck_ggml_encode(form.type, values, blocks, &codes)
+            ck_ggml_encode(form.type, values, nil, blocks, &codes)
             return codes
         }
 

@@ -45,7 +45,7 @@ extension ModelSession {
 /// The signature of one function of a model: inputs, outputs and states.
 public struct FunctionDescription: Equatable, Sendable {
     /// An input, output or state.
-    public struct Port: Equatable, Sendable {
+    public struct Port: Hashable, Sendable {
         /// The name, unique among the inputs, outputs or states of the function.
         public let name: String
         /// The element type of its tensors.

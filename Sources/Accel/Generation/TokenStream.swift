@@ -47,6 +47,8 @@ final class Generation: @unchecked Sendable {
         (sampler, tokens) = (Sampler(options.sampling), prompt)
     }
 
+    fileprivate var hasEnded: Bool { summary.withLock { $0 != nil } }
+
     fileprivate func end(_ reason: GenerationSummary.Reason) {
         let made = GenerationSummary(
             reason: reason, reusedTokens: reused, promptTokens: prompt.count - reused, promptDuration: promptDuration,
@@ -63,12 +65,10 @@ extension AccelSession {
     ) -> TokenStream { TokenStream(generation: Generation(self, prompt, options)) }
 
     fileprivate func next(of generation: Generation) async throws(AccelError) -> Int64? {
-        let hasEnded = generation.summary.withLock { $0 != nil }
-        guard !hasEnded else { return nil }
+        guard !generation.hasEnded else { return nil }
         let options = generation.options
         try options.check()
-        let functions = try generation.functions ?? DecodingFunctions(model)
-        generation.functions = functions
+        let functions = try functions(of: generation)
         guard !generation.prompt.isEmpty else {
             throw AccelError(
                 .invalid, "the prompt has no tokens", at: "generation", hint: "begin with the token of the beginning")
@@ -103,6 +103,13 @@ extension AccelSession {
             }
             return nil
         }
+    }
+
+    private func functions(of generation: Generation) throws(AccelError) -> DecodingFunctions {
+        if let functions = generation.functions { return functions }
+        let functions = try DecodingFunctions(model)
+        generation.functions = functions
+        return functions
     }
 
     private func token(
