@@ -79,9 +79,9 @@ struct AccelModelTests {
         var configuration = Configuration(threads: 1)
         configuration.concurrency = 3
         let opened = try await Opened(configuration)
-        let function = try opened.model.function("model")
+        let (function, inputs) = (try opened.model.function("model"), opened.inputs)
         try await withThrowingTaskGroup(of: Outputs.self) { group in
-            for _ in 0..<64 { group.addTask { try await function(opened.inputs) } }
+            for _ in 0..<64 { group.addTask { try await function(inputs) } }
             var count = 0
             for try await outputs in group {
                 try opened.check(outputs)
@@ -127,14 +127,14 @@ struct AccelModelTests {
         var configuration = Configuration(threads: 1)
         configuration.registry = Backends([blocked])
         let opened = try await Opened(configuration)
-        let function = try opened.model.function("model")
-        let first = Task { try await function(opened.inputs) }
+        let (function, inputs) = (try opened.model.function("model"), opened.inputs)
+        let first = Task { try await function(inputs) }
         await blocked.gate.entered()
         let late = await #expect(throws: AccelError.self) {
             try await function.prediction(from: opened.inputs, options: RunOptions(timeLimit: .milliseconds(20)))
         }
         #expect(late?.code == .timedOut)
-        let second = Task { try await function(opened.inputs) }
+        let second = Task { try await function(inputs) }
         second.cancel()
         let cancelled = await #expect(throws: AccelError.self) { try await second.value }
         #expect(cancelled?.code == .cancelled)
