@@ -77,7 +77,8 @@ struct WeightStage {
         let blocks = try Parallel.map(ranges.count, threads: threads) { compare(ranges[$0], of: weight, source) }
         var metrics = Metrics()
         for block in blocks { metrics.merge(block.metrics) }
-        let violation = blocks.lazy.compactMap(\.violation).first
+        // Kept codes are the file's, wherever another quantizer would put them.
+        let violation = isKept(weight) ? nil : blocks.lazy.compactMap(\.violation).first
         let isTable = model.weights[weight.name] == nil
         let tolerance =
             isTable
@@ -94,12 +95,17 @@ struct WeightStage {
         return (finding, metrics)
     }
 
+    /// Whether a weight has to have the codes of the model's files.
+    private func isKept(_ weight: CompressedTensor) -> Bool {
+        model.scalings.isEmpty && encoded[weight.name]?.codec.values == weight.codec.values
+    }
+
     /// Requires that compressing the checkpoint's tensor again gives the same bytes and the errors that the package
     /// recorded. If that cannot prove the stored bytes, the rows are held to error bounds.
     private func storage(
         of weight: CompressedTensor, _ source: StoredTensor, _ metrics: Metrics
     ) throws -> (bound: RowBound.Finding?, failure: String?) {
-        if let encoded = encoded[weight.name], encoded.codec.values == weight.codec.values, model.scalings.isEmpty {
+        if let encoded = encoded[weight.name], isKept(weight) {
             return (nil, Self.difference(of: weight, from: encoded))
         }
         let again = try Recompression(of: source, as: weight.codec, threads: threads)

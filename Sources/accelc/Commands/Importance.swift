@@ -4,7 +4,7 @@ import AccelFormats
 
 enum ImportanceCommand: Command {
     static let name = "importance"
-    static let summary = "measure how large the inputs of weights are, as an importance matrix of llama.cpp"
+    static let summary = "measure the inputs of weights, as an importance matrix of llama.cpp"
     static let output = Option(
         "output", .output("FILE") { _ in ImportanceMatrix.output }, "the GGUF file to write", short: "o",
         isRequired: true)

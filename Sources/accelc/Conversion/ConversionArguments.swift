@@ -131,8 +131,8 @@ enum ConversionArguments {
                 }
         }
         return "SPEC is a scheme with options, as in palette:bits=4,group=16:\n" + HelpPage.table(rows)
-            + "\nor a mix of the types of llama.cpp, for its architectures: "
-            + GGMLMix.all.map(\.name).joined(separator: ", ")
+            + "\nor a mix of the types of llama.cpp, for its architectures:\n"
+            + HelpPage.table([("", GGMLMix.all.map(\.name).joined(separator: ", "))])
     }
 }
 
