@@ -108,6 +108,8 @@ struct SelfTestBench {
         for changed in fault.inject(into: own, weights: program.weights).prefix(Self.candidates) {
             var faulty = program
             faulty.functions[function] = changed
+            // Calls that run as one must not read what others of them write, which the changed ones may.
+            faulty.functions[function].joined = []
             guard try PackageRunner(faulty, threads: threads).run(function, feed) != outputs else { continue }
             caught = try runtimeFailures(for: faulty, operators: true)
             break
