@@ -17,8 +17,9 @@ public struct AdapterSummary: Sendable {
 
     /// The `peft_type`, such as `LORA`; nil if the configuration has none.
     public let type: String?
-    /// The rank and the numerator of the scale of modules without patterns of their own; nil unless it is LoRA.
+    /// The rank of modules without patterns of their own; nil unless it is LoRA.
     public let rank: Int?
+    /// The numerator of the scale of such modules; nil unless it is LoRA.
     public let alpha: Double?
     /// What sets it apart from plain LoRA, such as `use_dora`.
     public let variants: [String]
