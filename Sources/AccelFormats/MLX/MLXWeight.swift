@@ -44,13 +44,13 @@ struct MLXWeight {
             guard let module else {
                 throw RequestError("MLX: \(quoted(weight.name)) is not the weight of a layer: use float16 for it")
             }
-            let sections = try weight.codec.name.hasPrefix("int") ? MLXIntegers.affine(weight, scheme) : weight.sections
-            let type = (weight.codec as? any BlockScaledCodec)?.blockScaledCodes(weight.shape).scaleType ?? .float32
+            let isInteger = weight.codec.name.hasPrefix("int")
+            let (sections, type) = try isInteger ? MLXIntegers.affine(weight, scheme) : MLXWeight.stored(weight)
             let scales = scheme.scaleShape(weight.shape)
             let kinds: [(part: String, type: ElementType, shape: Shape)] = [
                 ("weight", .uint32, scheme.codeShape(weight.shape)),
-                ("scales", scheme.mode == .affine ? type.elementType : .uint8, scales),
-                ("biases", type.elementType, scales),
+                ("scales", scheme.mode == .affine ? type : .uint8, scales),
+                ("biases", type, scales),
             ]
             tensors = zip(kinds, sections).map { kind, bytes in
                 StoredTensor(
@@ -63,15 +63,21 @@ struct MLXWeight {
         }
     }
 
+    /// Returns the sections of a weight whose codec stores what MLX stores, with the type of its scales: float32 if they are codes.
+    private static func stored(_ weight: CompressedTensor) -> ([ByteView], ElementType) {
+        let codec = weight.codec as? any BlockScaledCodec
+        return (weight.sections, codec?.blockScaledCodes(weight.shape).scaleType.elementType ?? .float32)
+    }
+
     var byteCount: Int { tensors.reduce(0) { $0 + $1.bytes.count } }
 }
 
 /// Symmetric integers as MLX stores them: the code less half of all codes is the integer, and the bias is the scale times that
 /// half, which no type rounds.
 enum MLXIntegers {
-    /// Returns codes, scales and biases of a weight by `int4` or `int8`, whose scales hold for whole groups.
+    /// Returns codes, scales and biases of a weight by `int4` or `int8`, whose scales hold for whole groups, and the type of both.
     /// - Throws: `RequestError` for a bias beyond the type of the scales.
-    static func affine(_ weight: CompressedTensor, _ scheme: MLXScheme) throws -> [ByteView] {
+    static func affine(_ weight: CompressedTensor, _ scheme: MLXScheme) throws -> ([ByteView], ElementType) {
         guard case .affine(let encoding)? = weight.encoding, encoding.isSigned, encoding.zeros == nil else {
             throw RequestError("weight \(quoted(weight.name)) has no symmetric codes", status: .internalFailure)
         }
@@ -92,7 +98,8 @@ enum MLXIntegers {
         func stored(_ floats: [Float]) -> ByteView {
             isHalf ? ByteView(floats.map { Half.bits($0) }) : ByteView(floats)
         }
-        return [flipped(encoding.codes.bytes, bits: scheme.bits), stored(scales), stored(biases)]
+        let sections = [flipped(encoding.codes.bytes, bits: scheme.bits), stored(scales), stored(biases)]
+        return (sections, isHalf ? .float16 : .float32)
     }
 
     /// Returns the sections of a weight by `int4` or `int8`, whose codes, scales and biases a file has.
