@@ -8,11 +8,9 @@ of layers.
 
 import itertools
 import json
-import os
 import pathlib
 import sys
 import tempfile
-import types
 
 import gguf
 import numpy
@@ -20,14 +18,8 @@ import numpy
 import fixtures
 import llama_mixes
 
-LLAMA = pathlib.Path(__file__).resolve().parent.parent / ".build/llama"
-os.environ["LLAMA_CPP_LIB_PATH"] = str(LLAMA / "0.3.36/bin")
-package = types.ModuleType("llama_cpp")
-package.__path__ = [str(next(LLAMA.glob("llama_cpp_python-*/llama_cpp")))]
-sys.modules["llama_cpp"] = package
-import llama_cpp.llama_cpp as llama  # noqa: E402
-
-llama.llama_log_set(llama_mixes.silent(llama), None)
+sys.path.append(str(pathlib.Path(__file__).resolve().parent / "peers/shared"))
+from llama_library import llama  # noqa: E402
 
 
 def decoder(architecture, layers, width, inner, heads, keys, tied=False, head=None):

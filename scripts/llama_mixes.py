@@ -1,4 +1,4 @@
-"""What llama.cpp's quantizer makes of small models: the type of each matrix in every mix. Used by fixtures_mixes.py and peers/gguf.py."""
+"""What llama.cpp's quantizer makes of small models: the type of each matrix in every mix. Used by fixtures_mixes.py and peers/gguf_mixes.py."""
 
 import ctypes
 import functools

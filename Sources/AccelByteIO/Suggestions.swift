@@ -29,18 +29,20 @@ public func nearestNames(to name: String, among candidates: some Sequence<String
 /// Longer names, which may come from a file, are not compared, because that would take long.
 private let longestMisspelling = 256
 
-/// Returns the Levenshtein distance in characters.
+/// Returns how many characters are added, left out, replaced, or exchanged with the next one.
 func editDistance(_ left: String, _ right: String) -> Int {
-    let right = Array(right)
-    var row = Array(0...right.count)
-    for (i, character) in left.enumerated() {
-        var diagonal = row[0]
-        row[0] = i + 1
+    let (left, right) = (Array(left), Array(right))
+    var (beforeLast, last) = ([Int](), Array(0...right.count))
+    for i in left.indices {
+        var row = [i + 1]
         for j in right.indices {
-            let substituted = diagonal + (character == right[j] ? 0 : 1)
-            diagonal = row[j + 1]
-            row[j + 1] = min(substituted, row[j] + 1, diagonal + 1)
+            var distance = min(last[j] + (left[i] == right[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1)
+            if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] {
+                distance = min(distance, beforeLast[j - 1] + 1)
+            }
+            row.append(distance)
         }
+        (beforeLast, last) = (last, row)
     }
-    return row[right.count]
+    return last[right.count]
 }

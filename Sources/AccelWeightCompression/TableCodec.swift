@@ -12,12 +12,26 @@ protocol TableCodec: BlockScaledCodec {
     static var palette: Palette { get }
     /// Candidate positions of the largest magnitude in the table, of either sign.
     static var ratios: SIMD16<Float> { get }
-    var blocks: Blocks { get }
-    var scaleType: ScaleType { get }
-    var fit: ScaleFit { get }
+    var settings: TableSettings { get }
+}
+
+/// The options of a codec with a table.
+struct TableSettings {
+    let blocks: Blocks
+    let scaleType: ScaleType
+    let fit: ScaleFit
+
+    init(_ values: CodecOptionValues) {
+        blocks = Blocks(size: values.integer("block"))
+        scaleType = ScaleType(rawValue: values["scales"]) ?? .float16
+        fit = ScaleFit(rawValue: values["fit"]) ?? .mse
+    }
 }
 
 extension TableCodec {
+    var blocks: Blocks { settings.blocks }
+    var scaleType: ScaleType { settings.scaleType }
+
     static func tableOptions(block: String) -> [CodecOption] {
         [
             Blocks.option(default: block),
@@ -91,7 +105,7 @@ extension TableCodec {
                 "needs a scale of \(largest), beyond float16; store it with scales=float32",
                 values.firstIndex { abs($0) == largest } ?? 0)
         }
-        guard fit == .mse, largest > 1e-30, largest < 1e30 else { return bound }
+        guard settings.fit == .mse, largest > 1e-30, largest < 1e30 else { return bound }
         return scaleType.refined(largest / Self.ratios, bounds: (bound, -bound)) { scales in
             ScaleSums(scales: scales) { inverses, products, squares in
                 ck_try_table_scales(

@@ -252,68 +252,31 @@ TARGET CK_INLINE void NAME(encode_sixes)(const float *x, const float *importance
     }
 }
 
-TARGET static void NAME(encode_q4_k)(const float *values, const float *importance, size_t blocks, block_q4_k *target) {
-    const range_search plain = {32, 15, -1, 0.1f, 20, 0};
-    for (size_t from = 0; from < blocks; from += GROUP) {
-        uint8_t packed[GROUP][12], codes[GROUP * SUPER];
-        uint16_t d[GROUP], m[GROUP];
-        const int count = blocks - from < GROUP ? (int)(blocks - from) : GROUP;
-        NAME(encode_sixes)(values + from * SUPER, importance ? importance + from * SUPER : 0, count, plain, packed, d, m, codes);
-        for (int own = 0; own < count; own++) {
-            block_q4_k *block = target + from + own;
-            block->d = d[own], block->m = m[own];
-            ck_copy(block->scales, packed[own], 12);
-            pack_q4_k(codes + SUPER * own, block);
-        }
-    }
-}
-
-TARGET static void NAME(encode_q5_k)(const float *values, const float *importance, size_t blocks, block_q5_k *target) {
-    const range_search plain = {32, 31, -0.5f, 0.1f, 15, 0};
-    for (size_t from = 0; from < blocks; from += GROUP) {
-        uint8_t packed[GROUP][12], codes[GROUP * SUPER];
-        uint16_t d[GROUP], m[GROUP];
-        const int count = blocks - from < GROUP ? (int)(blocks - from) : GROUP;
-        NAME(encode_sixes)(values + from * SUPER, importance ? importance + from * SUPER : 0, count, plain, packed, d, m, codes);
-        for (int own = 0; own < count; own++) {
-            block_q5_k *block = target + from + own;
-            block->d = d[own], block->m = m[own];
-            ck_copy(block->scales, packed[own], 12);
-            pack_q5_k(codes + SUPER * own, block);
-        }
-    }
-}
-
-/// Encodes up to sixteen blocks of 32 of a row with an importance: their scales and minima, and the codes of all weights. `mean` is the
-/// mean square of the row.
-TARGET CK_INLINE void NAME(encode_ranges)(const float *x, const float *importance, size_t count, int top, float mean, lanes *b,
-                                          uint8_t *codes) {
-    _Alignas(64) float means[16];
-    for (int lane = 0; lane < 16; lane++) means[lane] = mean;
-    NAME(read)(x, 32, count, b->x);
-    NAME(weigh_important)(b, importance, 32, count, means);
-    NAME(search_ranges)(b, (range_search){32, top, -0.9f, 0.05f, 36, 0});
-    for (int own = 0; own < 16 && (size_t)own < count; own++)
-        NAME(found_codes)(x + 32 * own, 32, 0, top, b, own, codes + 32 * own);
-}
-
-#define RANGES(type, top, ...)                                                                                                     \
+#define SIXES(type, ...)                                                                                                           \
     TARGET static void NAME(encode_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) {    \
-        float mean;                                                                                                                \
-        sums_of_squares(values, 32 * blocks, 1, &mean);                                                                            \
-        mean /= (float)(32 * blocks);                                                                                              \
-        for (size_t from = 0; from < blocks; from += 16, target += 16) {                                                           \
-            lanes b;                                                                                                               \
-            uint8_t codes[512];                                                                                                    \
-            NAME(encode_ranges)(values + 32 * from, importance + 32 * from, blocks - from, top, mean, &b, codes);                  \
-            for (size_t own = 0; own < 16 && from + own < blocks; own++) {                                                         \
-                block_##type *block = target + own;                                                                                \
-                block->d = narrow_f16(b.scale[own]), block->m = narrow_f16(-b.minimum[own]);                                       \
-                pack_fours(codes + 32 * own, block->codes);                                                                        \
-                __VA_ARGS__;                                                                                                       \
+        const range_search plain = {__VA_ARGS__};                                                                                  \
+        for (size_t from = 0; from < blocks; from += GROUP) {                                                                      \
+            uint8_t packed[GROUP][12], codes[GROUP * SUPER];                                                                       \
+            uint16_t d[GROUP], m[GROUP];                                                                                           \
+            const int count = blocks - from < GROUP ? (int)(blocks - from) : GROUP;                                                \
+            const float *weights = importance ? importance + from * SUPER : 0;                                                     \
+            NAME(encode_sixes)(values + from * SUPER, weights, count, plain, packed, d, m, codes);                                 \
+            for (int own = 0; own < count; own++) {                                                                                \
+                block_##type *block = target + from + own;                                                                         \
+                block->d = d[own], block->m = m[own];                                                                              \
+                ck_copy(block->scales, packed[own], 12);                                                                           \
+                pack_##type(codes + SUPER * own, block);                                                                           \
             }                                                                                                                      \
         }                                                                                                                          \
     }
-RANGES(q4_1, 15, )
-RANGES(q5_1, 31, pack_fifth(codes + 32 * own, block->high))
-#undef RANGES
+SIXES(q4_k, 32, 15, -1, 0.1f, 20, 0)
+SIXES(q5_k, 32, 31, -0.5f, 0.1f, 15, 0)
+#undef SIXES
+
+/// The search of `EVENLY` for types with minima.
+TARGET CK_INLINE void NAME(search_important_ranges)(lanes *b, int top) {
+    NAME(search_ranges)(b, (range_search){32, top, -0.9f, 0.05f, 36, 0});
+}
+
+EVENLY(q4_1, search_important_ranges, 0, 15, block->m = narrow_f16(-b.minimum[own]))
+EVENLY(q5_1, search_important_ranges, 0, 31, block->m = narrow_f16(-b.minimum[own]), pack_fifth(codes, block->high))

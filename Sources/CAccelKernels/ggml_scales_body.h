@@ -261,37 +261,9 @@ TARGET static void NAME(encode_q3_k)(const float *values, const float *importanc
     }
 }
 
-/// Encodes up to sixteen blocks of 32 of a row with an importance: their scales, and the codes of all weights. `mean` is the mean square
-/// of the row.
-TARGET CK_INLINE void NAME(encode_evenly)(const float *x, const float *importance, size_t count, int top, float mean, lanes *b,
-                                          uint8_t *codes) {
-    _Alignas(64) float means[16];
-    for (int lane = 0; lane < 16; lane++) means[lane] = mean;
-    NAME(read)(x, 32, count, b->x);
-    NAME(weigh_important)(b, importance, 32, count, means);
-    NAME(search_scales)(b, 32, top, 0);
-    for (int own = 0; own < 16 && (size_t)own < count; own++)
-        NAME(found_codes)(x + 32 * own, 32, -top, top - 1, b, own, codes + 32 * own);
-}
+/// The search of `EVENLY` for types without minima.
+TARGET CK_INLINE void NAME(search_important_scales)(lanes *b, int top) { NAME(search_scales)(b, 32, top + 1, 0); }
 
-#define SCALES(type, top, ...)                                                                                                     \
-    TARGET static void NAME(encode_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) {    \
-        float mean;                                                                                                                \
-        sums_of_squares(values, 32 * blocks, 1, &mean);                                                                            \
-        mean /= (float)(32 * blocks);                                                                                              \
-        for (size_t from = 0; from < blocks; from += 16, target += 16) {                                                           \
-            lanes b;                                                                                                               \
-            uint8_t codes[512];                                                                                                    \
-            NAME(encode_evenly)(values + 32 * from, importance + 32 * from, blocks - from, top, mean, &b, codes);                  \
-            for (size_t own = 0; own < 16 && from + own < blocks; own++) {                                                         \
-                block_##type *block = target + own;                                                                                \
-                block->d = narrow_f16(b.scale[own]);                                                                               \
-                pack_fours(codes + 32 * own, block->codes);                                                                        \
-                __VA_ARGS__;                                                                                                       \
-            }                                                                                                                      \
-        }                                                                                                                          \
-    }
-SCALES(q4_0, 8, )
-SCALES(q5_0, 16, pack_fifth(codes + 32 * own, block->high))
-#undef SCALES
+EVENLY(q4_0, search_important_scales, -8, 7, (void)0)
+EVENLY(q5_0, search_important_scales, -16, 15, pack_fifth(codes, block->high))
 #undef TRIED

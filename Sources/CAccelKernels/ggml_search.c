@@ -225,6 +225,31 @@ CK_INLINE double error_of(const float *decoded, const float *values, const float
     return sum;
 }
 
+/// Defines the encoder of a type with blocks of 32 of one scale, with an importance: `search` finds the scales of sixteen blocks, codes
+/// are from `low` to `high`, and the rest stores what a block has beside its scale and the lower four bits of its codes.
+#define EVENLY(type, search, low, high, ...)                                                                                       \
+    TARGET static void NAME(encode_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) {    \
+        _Alignas(64) float means[16];                                                                                              \
+        sums_of_squares(values, 32 * blocks, 1, means);                                                                            \
+        means[0] /= (float)(32 * blocks);                                                                                          \
+        for (int lane = 1; lane < 16; lane++) means[lane] = means[0];                                                              \
+        for (size_t from = 0; from < blocks; from += 16) {                                                                         \
+            const float *x = values + 32 * from;                                                                                   \
+            lanes b;                                                                                                               \
+            NAME(read)(x, 32, blocks - from, b.x);                                                                                 \
+            NAME(weigh_important)(&b, importance + 32 * from, 32, blocks - from, means);                                           \
+            NAME(search)(&b, high);                                                                                                \
+            for (int own = 0; own < 16 && from + (size_t)own < blocks; own++, x += 32) {                                           \
+                block_##type *block = target + from + own;                                                                         \
+                uint8_t codes[32];                                                                                                 \
+                NAME(found_codes)(x, 32, low, high, &b, own, codes);                                                               \
+                block->d = narrow_f16(b.scale[own]);                                                                               \
+                pack_fours(codes, block->codes);                                                                                   \
+                __VA_ARGS__;                                                                                                       \
+            }                                                                                                                      \
+        }                                                                                                                          \
+    }
+
 #define BODY "ggml_search_body.h"
 #include "each_set.h"
 

@@ -182,10 +182,15 @@ struct SequenceCheck {
                     .cancellation, found?.code == code,
                     "\(name), run \(index): expected code \(code.rawValue), found \(found?.description ?? "outputs")")
             }
-            let outputs = try Self.results(of: [run], in: session)
-            report.check(
-                .cancellation, Self.areEqual(outputs, [made[index]]),
-                "\(name), run \(index): a run that ended early has changed something")
+            do {
+                let outputs = try Self.results(of: [run], in: session)
+                report.check(
+                    .cancellation, Self.areEqual(outputs, [made[index]]),
+                    "\(name), run \(index): a run that ended early has changed something")
+            } catch {
+                report.check(.cancellation, false, "\(name), run \(index): after runs that ended early: \(error)")
+                return
+            }
         }
     }
 

@@ -9,7 +9,7 @@ struct WrongBackend: Backend {
     enum Fault: CaseIterable {
         case perturbsOutputs, leavesOutputsOut, forgetsStates, sharesStates, ignoresShapes, losesErrors, breaksOnErrors
         case resetsNothing, restoresNothing, isNeverReady, hidesFunctions, praisesItself, refusesSilently
-        case ignoresRequestedOutputs, ignoresCancellation
+        case ignoresRequestedOutputs, ignoresCancellation, breaksOnCancellation
 
         /// What the suite is to find wrong.
         var subject: ConformanceReport.Subject {
@@ -18,7 +18,7 @@ struct WrongBackend: Backend {
             case .forgetsStates: .states
             case .sharesStates: .sessions
             case .ignoresShapes, .losesErrors, .breaksOnErrors: .errors
-            case .ignoresCancellation: .cancellation
+            case .ignoresCancellation, .breaksOnCancellation: .cancellation
             case .resetsNothing, .restoresNothing: .snapshots
             case .isNeverReady: .progress
             case .hidesFunctions: .functions
@@ -95,7 +95,8 @@ private final class WrongSession: ModelSession {
         } catch let error {
             if fault == .ignoresShapes, error.problem.contains("found") { return last }
             if fault == .losesErrors { throw AccelError(.backend, "failed") }
-            isBroken = fault == .breaksOnErrors
+            let endedEarly = [.cancelled, .timedOut].contains(error.code)
+            isBroken = fault == (endedEarly ? .breaksOnCancellation : .breaksOnErrors)
             throw error
         }
         if fault == .sharesStates { try shared.session.restore(try base.snapshot()) }

@@ -1,16 +1,6 @@
 import AccelByteIO
 
 extension Attack {
-    private static func bad(
-        _ name: String, _ file: TensorFile, _ part: String, _ tensor: (String, [Int], [UInt8])?,
-        at place: String? = nil,
-        _ words: String
-    ) -> Attack {
-        Attack(
-            name, file.replacing("x\(part)", by: tensor.map { (type: $0.0, shape: $0.1, bytes: $0.2) }).encoded,
-            .refused(.tensor("x\(place ?? part)", index: nil), words))
-    }
-
     /// 4 rows of 12 columns of 4 bits, in groups of 8 across the ends of rows.
     private static let hqqLayer = TensorFile(
         config: #"{"quant_method":"hqq"}"#,

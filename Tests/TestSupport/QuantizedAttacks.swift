@@ -8,7 +8,7 @@ extension Attack {
     private static func sound(_ name: String, _ file: TensorFile) -> Attack { Attack(name, file.encoded, .accepted) }
 
     /// A layer with a part replaced, or without it, that is refused at a tensor.
-    private static func bad(
+    static func bad(
         _ name: String, _ file: TensorFile, _ part: String, _ tensor: (String, [Int], [UInt8])?,
         at place: String? = nil,
         _ words: String

@@ -10,13 +10,12 @@ transformers. Then gpt2, and Whisper in mlx-whisper. Exits 1 on a difference.
 
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-# The folder of this script has its own name first on the path.
+# The folder of this script has names of packages; the one of shared code has none.
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path = [entry for entry in sys.path if pathlib.Path(entry or ".").resolve() != HERE]
+sys.path[:] = [str(HERE / "shared")] + [entry for entry in sys.path if pathlib.Path(entry or ".").resolve() != HERE]
 try:
     import mlx.core as mx
     import mlx_lm.utils
@@ -24,11 +23,9 @@ try:
     import safetensors.numpy
     import torch
     import transformers
-
-    sys.path.append(str(HERE))
     import whisper_mlx
+    from checks import accelc, check, finish
 
-    sys.path.pop()
     mlx_whisper = whisper_mlx.classes()
 except ImportError as error:
     print(
@@ -37,7 +34,6 @@ except ImportError as error:
 
 if len(sys.argv) not in (2, 3):
     sys.exit(__doc__)
-ACCELC = sys.argv[1]
 FIXTURES = HERE.parent.parent / "Tests/Fixtures"
 SOURCE = FIXTURES / "llama_bfloat16"
 # Decoders, and the refusal of those that mlx-lm's class cannot compute.
@@ -63,19 +59,7 @@ MADE = {
             sliding_attention=dict(rope_type="default", rope_theta=800.0))),
     "Phi3": dict(rope_parameters=dict(rope_type="default", rope_theta=3000.0, partial_rotary_factor=0.5)),
 }
-failures = []
 mx.set_default_device(mx.cpu)
-
-
-def check(what, good):
-    print(f"  {'ok  ' if good else 'FAIL'} {what}")
-    if not good:
-        failures.append(what)
-
-
-def accelc(*words):
-    done = subprocess.run([ACCELC, *map(str, words), "--quiet"], capture_output=True, text=True)
-    return done.returncode, done.stderr.strip()
 
 
 def export(source, folder, *words):
@@ -270,5 +254,4 @@ with tempfile.TemporaryDirectory() as folder:
     made(pathlib.Path(folder))
     gpt2(pathlib.Path(folder))
     whisper(pathlib.Path(folder))
-if failures:
-    sys.exit(f"mlx: {len(failures)} failed")
+finish("mlx")

@@ -11,12 +11,15 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "shared"))
+ROOT = HERE.parent.parent
 try:
     import numpy
     import safetensors.numpy
     import torch
     import transformers
+    from checks import accelc, apart, check, finish
 except ImportError as error:
     print(f"whispercpp: skipped, since {error.name} is missing: pip install safetensors torch transformers", file=sys.stderr)
     sys.exit(3)
@@ -26,7 +29,7 @@ built = subprocess.run(["bash", ROOT / "scripts/bench/whisper.sh"], stdout=subpr
 if built.returncode != 0:
     print("whispercpp: skipped, since scripts/bench/whisper.sh could not build whisper.cpp", file=sys.stderr)
     sys.exit(3)
-PROGRAM, ACCELC = built.stdout.strip(), sys.argv[1]
+PROGRAM = built.stdout.strip()
 SHAPE = dict(
     vocab_size=83, num_mel_bins=80, d_model=256, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
     encoder_ffn_dim=1024, decoder_ffn_dim=1024, max_source_positions=50, max_target_positions=24, pad_token_id=0, bos_token_id=1,
@@ -37,18 +40,6 @@ ROUNDED = 0.15
 # whisper.cpp aborts with convolutions of float32.
 TYPES = ("float16", "q8_0", "q5_0", "q5_1", "q4_0", "q4_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k")
 TOKENS = [3, 10, 77, 5, 41, 8]
-failures = []
-
-
-def check(what, good):
-    print(f"  {'ok  ' if good else 'FAIL'} {what}", flush=True)
-    if not good:
-        failures.append(what)
-
-
-def accelc(*words):
-    done = subprocess.run([ACCELC, *map(str, words), "--quiet"], capture_output=True, text=True)
-    return done.returncode, done.stderr.strip()
 
 
 def main(scratch):
@@ -81,12 +72,11 @@ def main(scratch):
             check(f"{kind}: whisper.cpp exits {done.returncode}: {done.stderr.decode()}", False)
             continue
         found = numpy.frombuffer(done.stdout, numpy.float32).reshape(len(TOKENS), -1)
-        distance = float(numpy.abs(found - expected).max() / numpy.abs(expected).max())
+        distance = apart(found, expected)
         check(f"{kind}: logits of libwhisper and of transformers {distance:.1e} apart",
               distance < LIMITS.get(kind, ROUNDED) and set(missing) <= {"proj_out.weight"} and not unexpected)
 
 
 with tempfile.TemporaryDirectory() as folder:
     main(pathlib.Path(folder))
-if failures:
-    sys.exit(f"whispercpp: {len(failures)} failed")
+finish("whispercpp")

@@ -4,18 +4,14 @@ public import AccelTensors
 import AccelWeightCompression
 
 /// A GGUF model as a source: the programs of its family with decoded weights, under the names of checkpoints.
-public struct GGUFSource: ModelSource {
+public struct GGUFSource: SingleModelSource {
     public let path: String
     public let files: ModelFiles
-    /// The model as a checkpoint, with decoded weights.
-    private let configuration: JSONField
-    private let folder: String
-    /// The encoded weights by name.
-    private let encoded: [String: CompressedTensor]
-    /// The other tensors.
-    private let plain: [StoredTensor]
-    /// The names of the tensors in the files.
-    private let names: Set<String>
+    let configuration: JSONField
+    let folder: String
+    let encoded: [String: CompressedTensor]
+    let plain: [StoredTensor]
+    let names: Set<String>
     private let hasTokenizer: Bool
 
     /// Opens a file, or the one of a folder, with the others that are parts of the model.
@@ -99,46 +95,11 @@ public struct GGUFSource: ModelSource {
     }
 
     public var format: any ModelFormat.Type { GGUFFormat.self }
-    public var abilities: Set<SourceAbility> { [.tensors, .graph] }
     public var remarks: [String] {
         hasTokenizer ? ["the tokenizer of a GGUF file is not taken over: a package of it has none"] : []
     }
-    /// The configuration that stands for the file's keys, so that packages can be exported.
-    public var assets: [Asset] {
-        let text = configuration.value?.text(pretty: true) ?? ""
-        return [Asset(name: GGUFSettings.fileName, content: ByteView(Array(text.utf8)))]
-    }
 
-    public var weights: [SourceWeight] {
-        let quantized = encoded.values.map { weight in
-            SourceWeight(
-                name: weight.name, shape: weight.shape, scheme: weight.codec.specification,
-                storedBits: weight.byteCount * 8
-            ) {
-                StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
-            }
-        }
-        return (quantized + plain.map { SourceWeight($0) }).sorted { $0.name < $1.name }
-    }
-
-    public func model(
-        parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
-    ) throws -> SourceModel {
-        try MachineMemory.require(
-            MachineMemory.sum(encoded.values.map { $0.shape.count * 4 }), for: "the decoded weights of \(path)")
-        let decoded = encoded.values.map { weight in
-            let tensor = StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
-            return GGUFReader.isTransposed(weight.name, configuration) ? tensor.transposed() : tensor
-        }
-        let stored = plain.map { GGUFReader.isTransposed($0.name, configuration) ? $0.transposed() : $0 }
-        let checkpoint = Checkpoint(folder: folder, configuration: configuration, files: [])
-            .replacing(tensors: stored + decoded, configuration: configuration)
-        return try HuggingFaceModel(checkpoint, path: path)
-            .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)
-            .made(
-                of: encoded, in: names,
-                transposed: Set(encoded.keys.filter { GGUFReader.isTransposed($0, configuration) }))
-    }
+    func isTransposed(_ name: String) -> Bool { GGUFReader.isTransposed(name, configuration) }
 }
 
 /// Undoes what a GGUF file does to the tensors of checkpoints.

@@ -4,18 +4,14 @@ public import AccelTensors
 import AccelWeightCompression
 
 /// A file of whisper.cpp as a source: the programs of Whisper with decoded weights, under the names of checkpoints.
-public struct WhisperCPPSource: ModelSource {
+public struct WhisperCPPSource: SingleModelSource {
     public let path: String
     public let files: ModelFiles
-    /// The model as a checkpoint.
-    private let configuration: JSONField
-    private let folder: String
-    /// The encoded weights by name.
-    private let encoded: [String: CompressedTensor]
-    /// The other tensors.
-    private let plain: [StoredTensor]
-    /// The names of the tensors in the file.
-    private let names: Set<String>
+    let configuration: JSONField
+    let folder: String
+    let encoded: [String: CompressedTensor]
+    let plain: [StoredTensor]
+    let names: Set<String>
 
     /// - Throws: `FormatError` if the file is corrupt, or lacks a tensor; `RequestError` if it cannot be read.
     init(_ path: String) throws {
@@ -101,35 +97,5 @@ public struct WhisperCPPSource: ModelSource {
     }
 
     public var format: any ModelFormat.Type { WhisperCPPFormat.self }
-    public var abilities: Set<SourceAbility> { [.tensors, .graph] }
     public var remarks: [String] { ["the words of the file are not taken over: a package of it has no tokenizer"] }
-    public var assets: [Asset] {
-        let text = configuration.value?.text(pretty: true) ?? ""
-        return [Asset(name: GGUFSettings.fileName, content: ByteView(Array(text.utf8)))]
-    }
-
-    public var weights: [SourceWeight] {
-        let quantized = encoded.values.map { weight in
-            SourceWeight(
-                name: weight.name, shape: weight.shape, scheme: weight.codec.specification,
-                storedBits: weight.byteCount * 8
-            ) {
-                StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
-            }
-        }
-        return (quantized + plain.map { SourceWeight($0) }).sorted { $0.name < $1.name }
-    }
-
-    public func model(
-        parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
-    ) throws -> SourceModel {
-        try MachineMemory.require(
-            MachineMemory.sum(encoded.values.map { $0.shape.count * 4 }), for: "the decoded weights of \(path)")
-        let decoded = encoded.values.map { StoredTensor(name: $0.name, floats: $0.floats(), shape: $0.shape) }
-        let checkpoint = Checkpoint(folder: folder, configuration: configuration, files: [])
-            .replacing(tensors: plain + decoded, configuration: configuration)
-        return try HuggingFaceModel(checkpoint, path: path)
-            .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)
-            .made(of: encoded, in: names)
-    }
 }

@@ -16,14 +16,7 @@ public struct FP4Codec: TableCodec {
     static let ratios = SIMD16<Float>((0..<16).map { 0.7 + 0.05 * Float($0) })
 
     public let values: CodecOptionValues
-    let blocks: Blocks
-    let scaleType: ScaleType
-    let fit: ScaleFit
+    let settings: TableSettings
 
-    public init(_ values: CodecOptionValues) {
-        self.values = values
-        blocks = Blocks(size: values.integer("block"))
-        scaleType = ScaleType(rawValue: values["scales"]) ?? .float16
-        fit = ScaleFit(rawValue: values["fit"]) ?? .mse
-    }
+    public init(_ values: CodecOptionValues) { (self.values, settings) = (values, TableSettings(values)) }
 }

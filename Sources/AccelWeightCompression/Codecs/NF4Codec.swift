@@ -18,14 +18,7 @@ public struct NF4Codec: TableCodec {
         0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.25, -0.9, -0.95, -1, -1.05, -1.1, -1.15, -1.2, -1.25)
 
     public let values: CodecOptionValues
-    let blocks: Blocks
-    let scaleType: ScaleType
-    let fit: ScaleFit
+    let settings: TableSettings
 
-    public init(_ values: CodecOptionValues) {
-        self.values = values
-        blocks = Blocks(size: values.integer("block"))
-        scaleType = ScaleType(rawValue: values["scales"]) ?? .float16
-        fit = ScaleFit(rawValue: values["fit"]) ?? .mse
-    }
+    public init(_ values: CodecOptionValues) { (self.values, settings) = (values, TableSettings(values)) }
 }

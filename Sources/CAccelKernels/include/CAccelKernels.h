@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "bfloat16_products.h"
+#include "ggml_blocks.h"
 #include "int8_activations.h"
 
 // ---- dispatch ------------------------------------------------------------------------------------------------
@@ -377,42 +378,5 @@ void ck_layer_norm(const float *x, const float *gain, const float *shift, double
 void ck_rms_norm(const float *x, const float *gain, double epsilon, float *target, size_t count);
 /// One row of `width` elements: rotates the pairs x[i] and x[i + half] for i < half, and copies the rest. Not in place.
 void ck_rope(const float *x, const float *cos, const float *sin, size_t half, float *target, size_t width);
-
-// ---- blocks of ggml ------------------------------------------------------------------------------------------
-
-/// Types of ggml by their numbers in GGUF files.
-typedef enum {
-    CK_GGML_Q4_0 = 2,
-    CK_GGML_Q4_1 = 3,
-    CK_GGML_Q5_0 = 6,
-    CK_GGML_Q5_1 = 7,
-    CK_GGML_Q8_0 = 8,
-    CK_GGML_Q2_K = 10,
-    CK_GGML_Q3_K = 11,
-    CK_GGML_Q4_K = 12,
-    CK_GGML_Q5_K = 13,
-    CK_GGML_Q6_K = 14,
-    CK_GGML_IQ4_NL = 20,
-    CK_GGML_IQ4_XS = 23,
-    CK_GGML_TQ1_0 = 34,
-    CK_GGML_TQ2_0 = 35
-} ck_ggml_type;
-
-/// Encodes whole blocks of a row. The bytes are those of ggml's reference on x86-64, on every processor. Scales that float16 cannot hold
-/// become infinite.
-/// - Parameter importance: how much the error of each column counts, at least 0, or null. Q8_0 and the ternary types have no use for it.
-void ck_ggml_encode(ck_ggml_type type, const float *values, const float *importance, size_t blocks, uint8_t *codes);
-/// Encodes whole blocks of a row as `ck_ggml_encode`, or where that has a smaller squared error, with scales of a search of its own. The
-/// bytes are the same on every processor.
-void ck_ggml_fit(ck_ggml_type type, const float *values, const float *importance, size_t blocks, uint8_t *codes);
-/// The same for types whose scales need no search; others are left as they are.
-void ck_ggml_encode_simple(ck_ggml_type type, const float *values, size_t blocks, uint8_t *codes);
-/// Decodes whole blocks, with the bits of ggml.
-void ck_ggml_decode(ck_ggml_type type, const uint8_t *codes, size_t blocks, float *values);
-/// target[r] = the sum of the weights of row r, `blocks` whole blocks at `stride` bytes, each times its element of x, to float32 rounding.
-/// A weight is scale * code - minimum: codes are multiplied, and minima meet sums of x. Bit-equal on every instruction set.
-/// - part_sums: the sums of x over the parts of the type's blocks that share a scale; NULL for types without minima.
-void ck_ggml_dot(ck_ggml_type type, const float *x, const float *part_sums, const uint8_t *codes, size_t stride, size_t rows,
-                 size_t blocks, float *target);
 
 #endif

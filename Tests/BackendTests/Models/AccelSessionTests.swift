@@ -21,7 +21,7 @@ struct AccelSessionTests {
     /// The tokens of the largest logits, one step at a time.
     private func stepped(_ model: AccelModel, _ prompt: [Int64], count: Int) async throws -> [Int64] {
         let session = try model.makeSession()
-        let step = try model.function("model", shape: ["tokens": 1])
+        let step = try model.function("decoder", shape: ["tokens": 1])
         var (tokens, made) = (prompt, [Int64]())
         for position in 0..<prompt.count + count - 1 {
             let outputs = try await session.prediction(

@@ -1,8 +1,5 @@
 """The formats' own converters, timed within this process."""
 
-import ctypes
-import os
-import pathlib
 import shutil
 import subprocess
 import sys
@@ -10,10 +7,10 @@ import time
 import types
 
 import ctranslate2.converters.transformers
+import llama_library
 import numpy
 import transformers
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 transformers.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 
@@ -112,26 +109,9 @@ def mlx(family, source, words, target):
     return time.perf_counter() - start
 
 
-def declarations():
-    """llama.cpp's declarations; only they are read of its Python package, which want none of its requirements."""
-    if "llama_cpp.llama_cpp" not in sys.modules:
-        folder = pathlib.Path(os.environ.get("ACCELC_LLAMA") or ROOT / ".build/llama")
-        if not list(folder.glob("0.*/bin")):
-            subprocess.run(["bash", ROOT / "scripts/bench/llama.sh"], check=True, stdout=subprocess.DEVNULL)
-        os.environ["LLAMA_CPP_LIB_PATH"] = str(next(folder.glob("0.*/bin")))
-        package = types.ModuleType("llama_cpp")
-        package.__path__ = [str(next(folder.glob("llama_cpp_python-*/llama_cpp")))]
-        sys.modules["llama_cpp"] = package
-    import llama_cpp.llama_cpp as llama
-    quiet = llama.llama_log_callback(lambda *_: None)
-    llama.llama_log_set(quiet, ctypes.c_void_p(0))
-    declarations.kept = quiet
-    return llama
-
-
 def gguf(family, source, words, target):
     """llama.cpp's quantizer, from the float32 file that accelc writes; its converter in Python takes no tokenizer of words."""
-    llama = declarations()
+    llama = llama_library.llama
     names = {name.removeprefix("LLAMA_FTYPE_").removeprefix("MOSTLY_").removeprefix("ALL_").lower(): value
              for name, value in vars(llama).items() if name.startswith("LLAMA_FTYPE_")}
     scheme = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "q3_k": "q3_k_s", "q4_k": "q4_k_s", "q5_k": "q5_k_s"}.get(

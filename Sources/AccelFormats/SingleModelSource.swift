@@ -1,0 +1,59 @@
+import AccelByteIO
+public import AccelPackages
+public import AccelTensors
+import AccelWeightCompression
+
+/// A source whose files have one whole model with a configuration of their own: the programs of its family with decoded weights, under
+/// the names of checkpoints.
+protocol SingleModelSource: ModelSource {
+    /// The folder of the files.
+    var folder: String { get }
+    /// The model's configuration, as a checkpoint has it.
+    var configuration: JSONField { get }
+    /// The encoded weights, by their names in checkpoints.
+    var encoded: [String: CompressedTensor] { get }
+    /// The other tensors, under their names in checkpoints.
+    var plain: [StoredTensor] { get }
+    /// The names of the tensors in the files.
+    var names: Set<String> { get }
+    /// Whether a tensor of checkpoints has its axes the other way round.
+    func isTransposed(_ name: String) -> Bool
+}
+
+extension SingleModelSource {
+    func isTransposed(_ name: String) -> Bool { false }
+
+    public var abilities: Set<SourceAbility> { [.tensors, .graph] }
+
+    /// The configuration that stands for what the files say, so that packages can be exported.
+    public var assets: [Asset] {
+        let text = configuration.value?.text(pretty: true) ?? ""
+        return [Asset(name: GGUFSettings.fileName, content: ByteView(Array(text.utf8)))]
+    }
+
+    public var weights: [SourceWeight] {
+        let quantized = encoded.values.map { weight in
+            SourceWeight(
+                name: weight.name, shape: weight.shape, scheme: weight.codec.specification,
+                storedBits: weight.byteCount * 8
+            ) {
+                StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
+            }
+        }
+        return (quantized + plain.map { SourceWeight($0) }).sorted { $0.name < $1.name }
+    }
+
+    public func model(
+        parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
+    ) throws -> SourceModel {
+        try MachineMemory.require(
+            MachineMemory.sum(encoded.values.map { $0.shape.count * 4 }), for: "the decoded weights of \(path)")
+        let decoded = encoded.values.map { StoredTensor(name: $0.name, floats: $0.floats(), shape: $0.shape) }
+        let tensors = (plain + decoded).map { isTransposed($0.name) ? $0.transposed() : $0 }
+        let checkpoint = Checkpoint(folder: folder, configuration: configuration, files: [])
+            .replacing(tensors: tensors, configuration: configuration)
+        return try HuggingFaceModel(checkpoint, path: path)
+            .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)
+            .made(of: encoded, in: names, transposed: Set(encoded.keys.filter { isTransposed($0) }))
+    }
+}

@@ -1,0 +1,26 @@
+import Testing
+
+@testable import AccelByteIO
+
+@Suite("Suggestions for misspelled names")
+struct SuggestionTests {
+    @Test("a letter added, left out, replaced or exchanged with the next one is one edit, either way")
+    func distances() {
+        let edits = [
+            ("model", "model", 0), ("model", "modell", 1), ("model", "mode", 1), ("model", "modal", 1),
+            ("model", "modle", 1), ("", "abc", 3), ("ab", "ba", 1), ("abcd", "badc", 2), ("kitten", "sitting", 3),
+        ]
+        for (left, right, distance) in edits {
+            #expect(editDistance(left, right) == distance, "\(left) \(right)")
+            #expect(editDistance(right, left) == distance, "\(right) \(left)")
+        }
+    }
+
+    @Test("a name is suggested within a third of its letters, the nearest first")
+    func nearest() {
+        #expect(nearestName(to: "modle", among: ["decoder", "model", "mode"]) == "model")
+        #expect(nearestName(to: "xyz", among: ["decoder", "model"]) == nil)
+        #expect(nearestNames(to: "encodre", among: ["decoder", "encoder", "encoders"]).first == "encoder")
+        #expect(nearestName(to: String(repeating: "a", count: 300), among: [String(repeating: "a", count: 299)]) == nil)
+    }
+}
