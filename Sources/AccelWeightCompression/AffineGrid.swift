@@ -1,6 +1,6 @@
 /// Evenly spaced values, `scale * code + bias`, with codes from 0 to `top`.
 struct AffineGrid: Equatable, Sendable {
-    /// Rounded to the type in which it is stored. Positive, except for the grids of MLX.
+    /// Rounded to the type in which it is stored. Positive, except for grids of MLX.
     var scale: Float
     var bias: Float
     let top: Int
@@ -56,7 +56,13 @@ struct AffineGridSearch: Sendable {
         }
         guard low < high else { return bound }
         var best = (grid: bound, error: bound.squaredError(values))
-        for grid in fit == .mse ? leastSquares(values, low, high) : fit == .hqq ? [halfQuadratic(values, bound)] : [] {
+        let candidates =
+            switch fit {
+            case .mse: leastSquares(values, low, high) + [nearestOnMLXGrid(values)]
+            case .hqq: [halfQuadratic(values, bound)]
+            case .minmax, .mlx: [AffineGrid?]()
+            }
+        for grid in candidates {
             guard let grid else { continue }
             let error = grid.squaredError(values)
             if error < best.error { best = (grid, error) }
@@ -70,6 +76,14 @@ struct AffineGridSearch: Sendable {
         let grid = AffineGrid(
             scale: type.rounded(unrounded.scale), bias: type.rounded(unrounded.bias), top: top, unrounded: unrounded)
         return grid.scale.isFinite && grid.bias.isFinite && grid.value(Float(top)).isFinite ? grid : nil
+    }
+
+    /// Returns the stored grid of MLX, with the nearest codes: where scales and biases are rounded by as much as a step, a grid that keeps
+    /// zero and the largest magnitude can be the best.
+    private func nearestOnMLXGrid(_ values: UnsafeBufferPointer<Float>) -> AffineGrid? {
+        guard var grid = mlxGrid(for: values), grid.scale != 0 else { return nil }
+        grid.unrounded = nil
+        return grid
     }
 
     /// Rounds scale and bias to their storage type, and lowers the scale until the largest value is finite.

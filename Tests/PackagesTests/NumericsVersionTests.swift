@@ -11,7 +11,7 @@ import Testing
 @Suite("What the numerics versions of codecs stand for")
 struct NumericsVersionTests {
     private static let versions = [
-        "affine": 1, "bfloat16": 1, "float16": 1, "float32": 1, "float8": 1, "int4": 1, "int8": 1, "nf4": 1,
+        "affine": 2, "bfloat16": 1, "float16": 1, "float32": 1, "float8": 1, "int4": 1, "int8": 1, "nf4": 1,
         "mxfp4": 1, "mxfp8": 1, "nvfp4": 1,
         "fp4": 1, "hqq": 1, "flat": 1, "permuted": 1,
         "outliers": 1, "palette": 1, "sparse": 1, "stored": 1, "vector": 1,
