@@ -35,6 +35,10 @@ extension LayeredCodec {
         sections.suffix(ownSections(shape).count)
     }
 
+    /// The bytes of a row of floats in scratch memory, before that of the inner codec. Decoding allocates nothing, so it is told the
+    /// columns and makes no shape.
+    func floatRowBytes(_ columns: Int) -> Int { (columns * MemoryLayout<Float>.stride + 15) / 16 * 16 }
+
     /// Encodes `floats` with the inner codec, and returns them as they decode.
     func encodeInner(
         _ floats: [Float], of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,

@@ -168,9 +168,7 @@ struct RunCostTests {
         #expect(lines.count >= (fixtures.isEmpty ? 10 : fixtures.count))
         // Two runs are counted.
         for line in lines where line.allocations > 0 || line.locks > 0 || line.wakes > (threads == 1 ? 0 : 2) {
-            // They decode rows into memory of their own for each call.
-            let isKnown = ["flat ", "permuted "].contains { line.name.hasPrefix($0) }
-            if isKnown { withKnownIssue { Issue.record("\(line.name)") } } else { Issue.record("\(line.name)") }
+            Issue.record("\(line.name)")
         }
         #expect(threads == 1 || lines.contains { $0.wakes == 2 } || words != ["families"])
     }

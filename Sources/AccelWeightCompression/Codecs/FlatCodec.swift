@@ -72,15 +72,11 @@ public struct FlatCodec: LayeredCodec {
         inner.corruption(in: sections, shape: innerShape(shape))
     }
 
-    /// One of the inner codec's rows, and its scratch memory. The largest number of its rows that as many rows span.
-    private func scratch(_ shape: Shape, rows: Int) -> (row: Int, rows: Int) {
-        let inner = innerShape(shape)
-        return ((inner.columns * MemoryLayout<Float>.stride + 15) / 16 * 16, rows * shape.columns / inner.columns + 2)
-    }
-
+    /// One of the inner codec's rows, and the scratch memory of as many of its rows as the rows can span.
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
-        let needed = scratch(shape, rows: rows)
-        return needed.row + inner.decodingScratchBytes(innerShape(shape), rows: needed.rows)
+        let within = innerShape(shape)
+        return floatRowBytes(within.columns)
+            + inner.decodingScratchBytes(within, rows: rows * shape.columns / within.columns + 2)
     }
 
     public func decode(
@@ -90,7 +86,7 @@ public struct FlatCodec: LayeredCodec {
         let (columns, within) = (weight.shape.columns, innerWeight(of: weight))
         let length = within.shape.columns
         guard let target = target.baseAddress, length > 0, rows.count * columns > 0 else { return }
-        let memory = scratch + self.scratch(weight.shape, rows: rows.count).row
+        let memory = scratch + floatRowBytes(length)
         let (first, end) = (rows.lowerBound * columns, rows.upperBound * columns)
         var position = first
         while position < end {

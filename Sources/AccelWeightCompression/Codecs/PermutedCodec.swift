@@ -147,11 +147,8 @@ public struct PermutedCodec: LayeredCodec {
 
     /// A row of the inner codec, and its scratch memory.
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
-        rowBytes(shape) + inner.decodingScratchBytes(innerShape(shape), rows: 1)
-    }
-
-    private func rowBytes(_ shape: Shape) -> Int {
-        (innerShape(shape).columns * MemoryLayout<Float>.stride + 15) / 16 * 16
+        let within = innerShape(shape)
+        return floatRowBytes(within.columns) + inner.decodingScratchBytes(within, rows: 1)
     }
 
     public func decode(
@@ -161,7 +158,7 @@ public struct PermutedCodec: LayeredCodec {
         let (columns, within) = (weight.shape.columns, innerWeight(of: weight))
         let values = UnsafeMutableBufferPointer(
             start: scratch.assumingMemoryBound(to: Float.self), count: within.shape.columns)
-        let (memory, width) = (scratch + rowBytes(weight.shape), slotBytes(weight.shape))
+        let (memory, width) = (scratch + floatRowBytes(within.shape.columns), slotBytes(weight.shape))
         weight.sections[weight.sections.count - 1].withBytes { order in
             for index in 0..<rows.count {
                 let row = rows.lowerBound + index
