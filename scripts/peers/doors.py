@@ -31,7 +31,8 @@ except ImportError as error:
 FIXTURES = HERE.parent.parent / "Tests/Fixtures"
 RUNTIMES = {"gguf": "llama", "mlx": "mlx", "ctranslate2": "ctranslate2", "coreai": "coreai"}
 # Formats that no runtime here runs: the reason.
-ELSEWHERE = {"coreml": "runs on Apple's systems only (verify-record, verify-replay)", "accelpkg": "is accelc's own"}
+ELSEWHERE = {"coreml": "runs on Apple's systems only (verify-record, verify-replay)", "accelpkg": "is accelc's own",
+             "whisper.cpp": "scripts/peers/whispercpp.py runs it in libwhisper"}
 # Families that transformers does not make small, or not alone: a fixture.
 FIXTURE = {
     "clip": "clip_end", "clip_text_model": "cliptext_projected", "kokoro": "kokoro_small", "modernbert": "modernbert_model",

@@ -118,7 +118,7 @@ def gguf(family, source, words, target):
         words[-1], words[-1])
     if scheme not in names:
         return None
-    plain = source / "float32-gguf"
+    plain = target.parent / f"{family}-float32-gguf"
     if not plain.exists():
         subprocess.run(
             [sys.argv[1], "export", source, "--format", "gguf", "--compress", "float32", "--no-cache", "--quiet", "-o", plain], check=True)
