@@ -31,7 +31,7 @@ MIXED = {
     "llama, shared keys": ("Llama", WIDE | dict(head_dim=64, num_key_value_heads=1)),
     "llama, narrow": ("Llama", {}),
     "qwen3, tied": ("Qwen3", WIDE | dict(head_dim=64, tie_word_embeddings=True)),
-    "phi3": ("Phi3", WIDE | dict(head_dim=None)),
+    "phi3": ("Phi3", WIDE | dict(head_dim=64)),
     "gemma": ("Gemma", WIDE | dict(head_dim=64)),
     "gpt2": ("GPT2", dict(n_embd=256, n_inner=512, n_layer=4)),
 }

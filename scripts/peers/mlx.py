@@ -83,10 +83,10 @@ def apart(left, right):
 
 def by_accelc(folder, tokens, scratch):
     """The logits of accelc's own runtime for the decoded weights."""
-    count = tokens.shape[1]
+    batch, count = tokens.shape
     package, inputs, outputs = (scratch / name for name in ("back.accelpkg", "in.safetensors", "out.safetensors"))
     safetensors.numpy.save_file({"input_ids": tokens, "position": numpy.array([0], dtype=numpy.int64)}, inputs)
-    shape = f"batch=1,tokens={count},cache={count}"
+    shape = f"batch={batch},tokens={count},cache={count}"
     code, error = accelc("convert", folder, "--compress", "float32", "--shape", shape, "--no-cache", "-o", package)
     if code == 0:
         code, error = accelc("run", package, "--inputs", inputs, "--outputs", outputs)
