@@ -72,6 +72,7 @@ extension ModelStore {
         let place = fetched.path
         let source = try await fetch(into: place, fetcher, emit)
         return try await DetachedThread.value(of: {
+            guard Files.kind(of: source) != nil else { throw AccelError(.notFound, "there is no package", at: source) }
             let (version, path) = try self.folder.receive(source, fetchedInto: place, of: name)
             emit(UpdateEvent(.checking, "digests"))
             let package = try AcceleratorPackage(at: path)

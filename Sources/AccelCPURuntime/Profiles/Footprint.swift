@@ -17,6 +17,11 @@ public struct Footprint: Equatable, Sendable {
     /// Memory for the weights and one session, in bytes.
     public var memoryBytes: Int { MachineMemory.sum([weightBytes, valueBytes, stateBytes]) }
 
+    /// The least that a package with these weights takes.
+    package init(weightBytes: Int) {
+        (packageBytes, self.weightBytes, valueBytes, stateBytes) = (weightBytes, weightBytes, 0, 0)
+    }
+
     /// Plans the functions of a package, without taking memory for them.
     /// - Parameters:
     ///   - graph: the package's functions and weights.
