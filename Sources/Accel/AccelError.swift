@@ -28,7 +28,13 @@ public struct AccelError: ReportedError, Equatable {
         public static let memory = Code(rawValue: 10)
         /// Any other failure of a backend.
         public static let backend = Code(rawValue: 11)
-        /// Another call has the session.
+        /// The numbers of a model are wrong.
+        public static let numerics = Code(rawValue: 12)
+        /// A new version of a model lacks what the app uses.
+        public static let incompatible = Code(rawValue: 13)
+        /// Files cannot be written, or would take more bytes than they may.
+        public static let storage = Code(rawValue: 14)
+        /// Another call has the session, or another update the model.
         public static let busy = Code(rawValue: 15)
     }
 
@@ -85,8 +91,9 @@ public struct AccelError: ReportedError, Equatable {
         switch code {
         case .invalid: .usage
         case .corrupt: .corrupt
-        case .notFound, .unsupported, .memory, .backend, .timedOut, .busy: .unavailable
+        case .notFound, .unsupported, .memory, .backend, .timedOut, .busy, .incompatible, .storage: .unavailable
         case .untrusted: .corrupt
+        case .numerics: .exceeded
         case .cancelled: .interrupted
         default: .internalFailure
         }

@@ -1,4 +1,4 @@
-import AccelByteIO
+@_exported public import AccelByteIO
 @_exported public import AccelCPURuntime
 // Apps import this module alone: it re-exports the modules to open, check and run accelerator packages.
 @_exported public import AccelPackages

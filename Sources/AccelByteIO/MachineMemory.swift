@@ -4,7 +4,7 @@ import AccelPlatform
 /// every amount that depends on a file or a request is checked here first.
 public enum MachineMemory {
     /// The memory of the machine, or the limit of the process's control groups, in bytes.
-    private static let total: Int = ([physical].compactMap { $0 } + controlGroups).filter { $0 > 0 }.min() ?? .max
+    public static let total: Int = ([physical].compactMap { $0 } + controlGroups).filter { $0 > 0 }.min() ?? .max
     /// The limit of the address space in bytes (`ulimit -v`); nil for none.
     private static let addressLimit: Int? = addresses.flatMap { $0 > 0 ? $0 : nil }
     /// The value of `$ACCELC_MEMORY`: the most bytes for one purpose, independent of other memory of the process.

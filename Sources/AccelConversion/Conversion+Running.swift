@@ -46,9 +46,11 @@ extension Conversion {
         emit: (ConversionEvent) -> Void = { _ in }
     ) throws -> ConvertedPackage {
         let cache = settings.cache
-        let output = try PackageOutput(destination, of: self.model, in: cache)
+        let output = try PackageOutput(destination, of: self.model, for: profile, in: cache)
         var model = try RequestedModel(self, writing: output, settings)
         model.warnings.map(ConversionEvent.warning).forEach(emit)
+        // A target decides about sizes later.
+        if target == nil { try output.require(profile, weightBytes: model.plan.map(\.storedBytes)) }
 
         // Without a cache nothing needs the digests yet; they are computed beside the compression.
         let digests = try model.source.digests(cache: cache, threads: settings.threads)
@@ -80,7 +82,9 @@ extension Conversion {
             try model.finish(digests, memory)
             if output.form != .cached { try model.planFolder?.requireReplaceable() }
             try settings.cancellation.check()
-            return try PackageOutput.Draft(contents, as: draft)
+            let made = try PackageOutput.Draft(contents, as: draft)
+            try output.require(profile, made.package)
+            return made
         } publish: { draft in
             let package = try output.publish(draft)
             if output.form != .cached { try model.planFolder?.publish(package: package.digest) }

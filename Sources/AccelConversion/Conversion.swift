@@ -1,4 +1,5 @@
 import AccelByteIO
+public import AccelCPURuntime
 public import AccelFormats
 import AccelModelFamilies
 public import AccelPrograms
@@ -61,6 +62,8 @@ public struct Conversion: Sendable {
     public var keepsQuantized = false
     /// Turns warnings into errors: unused tensors, uncompressed matrices, recipe rules that match nothing.
     public var isStrict = false
+    /// The device that the package is for: a package that would exceed the profile's limits is refused. It changes no byte of others.
+    public var profile: DeviceProfile?
     /// All paths that the request writes, with their names in errors.
     package var outputs: [NamedPath] = []
 

@@ -1,5 +1,7 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPackages
+import AccelPrograms
 
 /// The resolved destination of a package: makes, stores and publishes it.
 struct PackageOutput: CachedResult {
@@ -7,10 +9,12 @@ struct PackageOutput: CachedResult {
     let form: PackageDestination.Form
     /// The model's name in listings of the cache.
     let model: String
+    /// The limits that the package has to keep to.
+    private let profile: DeviceProfile?
 
     /// - Throws: `RequestError` if the destination is the cache and there is no writable one.
-    init(_ destination: PackageDestination, of model: String, in cache: Cache?) throws {
-        self.model = model
+    init(_ destination: PackageDestination, of model: String, for profile: DeviceProfile?, in cache: Cache?) throws {
+        (self.model, self.profile) = (model, profile)
         form = destination.form
         if let path = destination.path {
             self.path = path
@@ -43,6 +47,10 @@ struct PackageOutput: CachedResult {
     }
 
     func find(_ key: CacheKey, in cache: Cache) throws -> AcceleratorPackage? {
+        if profile != nil {
+            guard let kept = try? cache.opened(key).get() else { return nil }
+            try require(profile, kept)
+        }
         let found =
             switch form {
             case .folder, .archive: try cache.place(key, at: path, asArchive: form == .archive)
@@ -66,4 +74,27 @@ struct PackageOutput: CachedResult {
 
     func digest(of product: AcceleratorPackage) -> Digest? { product.digest }
     func digest(under key: CacheKey, in cache: Cache) -> Digest? { try? cache.package(for: key).get().package }
+}
+
+extension PackageOutput {
+    /// Checks a package against a profile, before it is published.
+    /// - Throws: `RequestError` (exceeded) with the limit.
+    func require(_ profile: DeviceProfile?, _ package: AcceleratorPackage) throws {
+        guard let profile else { return }
+        let footprint = try Footprint(of: package.graph, packageBytes: package.byteCount)
+        if let excess = profile.excesses(of: footprint).first { throw refusal(excess) }
+    }
+
+    /// Checks the weights alone, before they are compressed.
+    func require(_ profile: DeviceProfile?, weightBytes: [Int]) throws {
+        guard let profile else { return }
+        let weights = Footprint(weightBytes: MachineMemory.sum(weightBytes))
+        if let excess = profile.excesses(of: weights).first { throw refusal(excess) }
+    }
+
+    private func refusal(_ excess: DeviceProfile.Excess) -> RequestError {
+        RequestError(
+            "\(model) \(excess): compress it more (--compress, --target-size), or give it smaller shapes (--shape)",
+            status: .exceeded)
+    }
 }

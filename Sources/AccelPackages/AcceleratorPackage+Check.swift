@@ -10,10 +10,7 @@ extension AcceleratorPackage {
     ///   - progress: called with the name of each file before it is read.
     /// - Throws: `FormatError` naming the first file, in the order of names, that is wrong.
     public func check(includesReport: Bool = true, progress: (_ file: String) -> Void = { _ in }) throws {
-        let listed = Set(manifest.files.map(\.name) + [PackageFormat.manifestName, PackageFormat.reportName])
-        for name in try files.names() where !listed.contains(name) {
-            throw FormatError(file: files.describe(name), reason: "the manifest does not list this file; remove it")
-        }
+        try checkNames()
         for file in manifest.files {
             progress(file.name)
             if let index = manifest.blobs.firstIndex(of: file) {
@@ -24,6 +21,14 @@ extension AcceleratorPackage {
         }
         try checkClaims()
         if includesReport { _ = try report }
+    }
+
+    /// Refuses files that the manifest does not list.
+    func checkNames() throws {
+        let listed = Set(manifest.files.map(\.name) + [PackageFormat.manifestName, PackageFormat.reportName])
+        for name in try files.names() where !listed.contains(name) {
+            throw FormatError(file: files.describe(name), reason: "the manifest does not list this file; remove it")
+        }
     }
 
     /// Compares the sections of a blob with their digests, and checks the padding between them.

@@ -110,6 +110,13 @@ extension AcceleratorPackage {
     /// The package digest: equal packages have equal ones.
     public var digest: Digest { manifest.digest }
 
+    /// The bytes of all files, without a report.
+    public var byteCount: Int {
+        get throws {
+            MachineMemory.sum([try files.content(PackageFormat.manifestName).count] + manifest.files.map(\.byteCount))
+        }
+    }
+
     /// The storage of each tensor of the checkpoint, in the order of writing. Reads source-map.json each time.
     public var coverage: [CoverageEntry] { get throws { try sourceMap().coverage } }
     /// The tensors of the checkpoint that no function reads. Reads source-map.json each time.

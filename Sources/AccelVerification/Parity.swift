@@ -1,5 +1,5 @@
 import AccelByteIO
-import AccelCPURuntime
+public import AccelCPURuntime
 public import AccelTensors
 
 /// Compares a package with the model it was made from.
@@ -15,17 +15,20 @@ public struct Parity: Sendable {
         public var inputs: InputSource
         /// Limits that replace the defaults; nil keeps the defaults of each storage scheme.
         public var budget: Budget?
+        /// The device that the package is for, whose limits it has to keep to; nil for none. Only packages have these sizes.
+        public var profile: DeviceProfile?
         /// The threads that decode weights and run kernels. Results do not depend on it.
         public var threads: Int
 
         /// Creates options; by default all stages run on drawn inputs within the default limits.
         public init(
             stages: Set<Stage> = Set(Stage.allCases), inputs: InputSource = .seeded(InputSource.defaultSeed),
-            budget: Budget? = nil, threads: Int = Parallel.processorCount
+            budget: Budget? = nil, profile: DeviceProfile? = nil, threads: Int = Parallel.processorCount
         ) {
             self.stages = stages
             self.inputs = inputs
             self.budget = budget
+            self.profile = profile
             self.threads = threads
         }
     }
@@ -66,6 +69,9 @@ public struct Parity: Sendable {
         if !stages.isDisjoint(with: [.operators, .graph, .outputs]) { try runner.runFunctions(progress) }
         var report = runner.report
         report.checkSize(budget: options.budget)
+        if let profile = options.profile, let package = subject.package {
+            try report.checkSize(profile, of: package)
+        }
         if let budget = options.budget { report.allow(by: budget) }
         report.checkUse(of: options.budget, asked: options.stages)
         return report

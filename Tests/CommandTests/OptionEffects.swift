@@ -73,6 +73,7 @@ extension OptionEffect {
             ("timeout", "convert -o q \(bert) [ --timeout 0.000001 ]"),
             ("output", "convert \(bert) -o [ q / r ]"), ("zip", "convert -o q \(bert) [ --zip ]"),
             ("shard", "convert \(bert) [ --shard 1/2 ]"),
+            ("profile", "convert -o q bert --shape batch=4000,sequence=40 [ --profile watch ]"),
             ("verify-cache", "convert -o q \(bert) [ --verify-cache ]"), ("json", "convert -o q \(bert) [ --json ]"),
 
             ("against", "verify p.accelpkg --golden bert/golden.safetensors [ --against bert ]"),
@@ -87,6 +88,7 @@ extension OptionEffect {
             ("golden", "verify p.accelpkg --against bert [ --golden bert/golden.safetensors ]"),
             ("seed", "verify p.accelpkg --against bert [ --seed 2 ]"),
             ("budget", "verify p.accelpkg --against bert [ --budget budget.json ]"),
+            ("profile", "verify p.accelpkg --against bert --json [ --profile watch ]"),
             ("report", "verify p.accelpkg --against bert [ --report r.json ]"),
             ("html", "verify p.accelpkg --against bert [ --html r.html ]"),
             ("self-test", "verify p.accelpkg --against bert [ --self-test ]"),

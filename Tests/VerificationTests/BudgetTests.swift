@@ -1,4 +1,6 @@
 import AccelByteIO
+import AccelCPURuntime
+import AccelPackages
 import AccelPrograms
 import TestSupport
 import Testing
@@ -29,6 +31,27 @@ struct BudgetTests {
         #expect(error.map { "\($0)" }?.contains(reason) == true)
         _ = try budget(#"{"allow": {"structure": ["assets/vocab.txt"]}}"#)
         _ = try budget(#"{"size": {"bytes": 1}}"#)
+    }
+
+    @Test("The limits of a device's profile are limits of the package, each named with both numbers")
+    func profiles() throws {
+        try withTemporaryFolder { folder in
+            let path = "\(folder)/numbered.accelpkg"
+            try NumberedModel(1).write(to: path)
+            let package = try AcceleratorPackage(at: path)
+            let footprint = try Footprint(of: package.graph, packageBytes: package.byteCount)
+            func failures(_ packageBytes: Int?, _ memoryBytes: Int?) throws -> [String] {
+                let profile = DeviceProfile("small", packageBytes: packageBytes, memoryBytes: memoryBytes)
+                let options = Parity.Options(stages: [.container], profile: profile)
+                return try Parity(of: .package(package), against: nil).check(options).failures.map(\.reason)
+            }
+            #expect(try failures(nil, nil).isEmpty)
+            #expect(try failures(footprint.packageBytes, footprint.memoryBytes).isEmpty)
+            let (size, memory) = (footprint.packageBytes - 1, footprint.memoryBytes - 1)
+            let found = try failures(size, memory)
+            #expect(found.count == 2 && found.allSatisfy { $0.hasSuffix("of the profile small") }, "\(found)")
+            #expect(found[0].contains("\(size + 1)") && found[0].contains("\(size)"))
+        }
     }
 
     @Test(

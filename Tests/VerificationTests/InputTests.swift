@@ -55,7 +55,7 @@ struct InputTests {
         let checkpoint = try Checkpoint(model: Fixtures.path(fixture))
         let family = try Families.matching(checkpoint.configuration)
         for frozen in try family.model(for: checkpoint, parts: family.parts).programs.freezingToUsualShapes() {
-            let (ranges, bounds) = (InputRanges(frozen), frozen.program.indexBounds)
+            let (ranges, bounds) = (IntegerRanges(frozen), frozen.program.indexBounds)
             for input in frozen.program.inputs where frozen.program.type(of: input.value).elementType == .int64 {
                 let kind = frozen.program.interface.role(of: input.name, .input).kind
                 let isIndex = ![.attentionMask, .validLength].contains(kind)

@@ -128,4 +128,34 @@ extension [FunctionDescription] {
             .notFound, "there is no such function; there is: \(names.joined(separator: ", "))",
             at: "function \"\(name)\"", hint: AccelError.suggestion(for: name, among: names))
     }
+
+    /// Returns the function of a name: the whole one, or the part's if one function only has it.
+    /// - Parameter shape: the numbers of symbolic dimensions that tell functions of a part apart; others may be left out.
+    /// - Throws: `AccelError` (not found) with the functions that there are; (invalid) if more than one fits.
+    func function(_ name: String, shape: [String: Int]?) throws(AccelError) -> FunctionDescription {
+        var found = filter { $0.name == name }
+        if found.isEmpty { found = filter { $0.part == name } }
+        if found.isEmpty {
+            let names = map(\.name)
+            throw AccelError(
+                .notFound, "there is no such function; there is: \(names.joined(separator: ", "))",
+                at: "function \"\(name)\"",
+                hint: AccelError.suggestion(for: name, among: names + map(\.part)))
+        }
+        let known = found
+        if let shape { found.removeAll { function in shape.contains { function.bindings[$0.key] != $0.value } } }
+        guard found.count == 1 else {
+            let wanted = (shape ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
+                separator: ",")
+            let names = known.map(\.name).joined(separator: ", ")
+            if found.isEmpty {
+                throw AccelError(
+                    .notFound, "no function has the shape \(wanted); there is: \(names)", at: "function \"\(name)\"")
+            }
+            throw AccelError(
+                .invalid, "\(found.count) functions fit: \(found.map(\.name).joined(separator: ", "))",
+                at: "function \"\(name)\"", hint: "name one of them, or give `shape:`")
+        }
+        return found[0]
+    }
 }

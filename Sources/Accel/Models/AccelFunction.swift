@@ -78,7 +78,9 @@ public struct AccelFunction: Sendable {
     ) -> Made {
         do throws(AccelError) {
             return .success(
-                try session.session.run(description.name, inputs, outputs: options.outputs, until: cancellation))
+                try model.counting { () throws(AccelError) in
+                    try session.session.run(description.name, inputs, outputs: options.outputs, until: cancellation)
+                })
         } catch let error {
             return .failure(error)
         }

@@ -18,11 +18,14 @@ public final class AccelModel: Sendable {
         /// process removes it.
         /// - Parameter root: the cache's folder; nil for `$ACCELC_CACHE`, else the platform's folder for caches.
         case cached(key: String, root: String? = nil)
+        /// The current version of a model in a store, which its trust has accepted. While the model lives, its version stays.
+        case stored(String, in: ModelStore)
 
         public var description: String {
             switch self {
             case .path(let path): path
             case .cached(let key, _): "key \(key)"
+            case .stored(let name, _): "model \"\(name)\""
             }
         }
     }
@@ -37,6 +40,8 @@ public final class AccelModel: Sendable {
     let pool: SessionPool
     /// Keeps a cached package where it is.
     private let lease: CachedPackage?
+    /// Keeps a stored version where it is, and decides about it.
+    private let use: Locked<StoreUse?>
 
     /// Opens a package: checks it, chooses a backend, and loads it there.
     /// - Parameters:
@@ -49,70 +54,76 @@ public final class AccelModel: Sendable {
         _ source: Source, trust: Trust = .intact, configuration: Configuration = .automatic,
         progress: @escaping @Sendable (LoadingEvent) -> Void = { _ in }
     ) async throws(AccelError) {
-        (package, lease) = try Self.open(source, trust)
-        var request = BackendRequest(package, threads: configuration.threads)
-        request.memoryLimit = configuration.memoryLimit
-        let loaded: any LoadedModel
-        (loaded, info) = try await configuration.registry.load(
-            request, by: configuration.backends, fallback: configuration.fallback, progress: progress)
-        self.loaded = loaded
+        let opened: Opened
+        var use: StoreUse?
+        if case .stored(let name, let store) = source {
+            let bounded = configuration.bounded(by: store.profile)
+            (opened, use) = try await store.opening(name) { path throws(AccelError) in
+                let opened = try await Self.open(.path(path), trust, bounded, progress)
+                try store.trust.check(opened.package)
+                return opened
+            }
+        } else {
+            opened = try await Self.open(source, trust, configuration, progress)
+        }
+        (package, lease, loaded, info) = (opened.package, opened.lease, opened.loaded, opened.info)
+        self.use = Locked(use)
         functions = loaded.functions
         pool = SessionPool(of: loaded, atMost: configuration.concurrency)
     }
 
+    private struct Opened {
+        let package: AcceleratorPackage
+        let lease: CachedPackage?
+        let loaded: any LoadedModel
+        let info: SessionInfo
+    }
+
     private static func open(
-        _ source: Source, _ trust: Trust
-    ) throws(AccelError) -> (AcceleratorPackage, CachedPackage?) {
-        var (opened, lease): (AcceleratorPackage, CachedPackage?)
+        _ source: Source, _ trust: Trust, _ configuration: Configuration,
+        _ progress: @escaping @Sendable (LoadingEvent) -> Void
+    ) async throws(AccelError) -> Opened {
+        let (package, lease) = try find(source)
+        try trust.check(package)
+        var request = BackendRequest(package, threads: configuration.threads)
+        request.memoryLimit = configuration.memoryLimit
+        let (loaded, info) = try await configuration.registry.load(
+            request, by: configuration.backends, fallback: configuration.fallback, progress: progress)
+        return Opened(package: package, lease: lease, loaded: loaded, info: info)
+    }
+
+    private static func find(_ source: Source) throws(AccelError) -> (AcceleratorPackage, CachedPackage?) {
         do {
             switch source {
-            case .path(let path): (opened, lease) = (try BackendRequest(opening: path).package, nil)
+            case .path(let path): return (try BackendRequest(opening: path).package, nil)
             case .cached(let key, let root):
                 let cached = try CachedPackage.open(key: key, cache: root)
                 try cached.package.check()
-                (opened, lease) = (cached.package, cached)
+                return (cached.package, cached)
+            case .stored(let name, let store):
+                return (try BackendRequest(opening: store.model(store.record(of: name)).path).package, nil)
             }
         } catch let error as CacheMiss {
             throw AccelError(.notFound, "\(error)", at: "\(source)")
         } catch {
             throw AccelError(error, at: "\(source)")
         }
-        if case .signed(let verifier) = trust {
-            do { try verifier.verify(opened) } catch {
-                throw AccelError(.untrusted, "\(error)", at: opened.path, hint: "sign it with `accelc sign`")
-            }
-        }
-        return (opened, lease)
+    }
+
+    /// Binds the model to a version of a store.
+    func keep(_ use: StoreUse) { self.use.withLock { $0 = use } }
+
+    /// Makes a run of a function, and lets the store of the model know how it ended.
+    func counting<Result>(_ run: () throws(AccelError) -> Result) throws(AccelError) -> Result {
+        guard let use = use.withLock({ $0 }) else { return try run() }
+        return try use.run(run)
     }
 
     /// A function by its name: the whole one, `model[batch=1,sequence=128]`, or the part's, `model`, if one function only has it.
     /// - Parameter shape: the numbers of symbolic dimensions that tell functions of a part apart; others may be left out.
     /// - Throws: `AccelError` (not found) with the functions that there are; (invalid) if more than one fits.
     public func function(_ name: String, shape: [String: Int]? = nil) throws(AccelError) -> AccelFunction {
-        var found = functions.filter { $0.name == name }
-        if found.isEmpty { found = functions.filter { $0.part == name } }
-        if found.isEmpty {
-            let names = functions.map(\.name)
-            throw AccelError(
-                .notFound, "there is no such function; there is: \(names.joined(separator: ", "))",
-                at: "function \"\(name)\"",
-                hint: AccelError.suggestion(for: name, among: names + functions.map(\.part)))
-        }
-        let known = found
-        if let shape { found.removeAll { function in shape.contains { function.bindings[$0.key] != $0.value } } }
-        guard found.count == 1 else {
-            let wanted = (shape ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
-                separator: ",")
-            let names = known.map(\.name).joined(separator: ", ")
-            if found.isEmpty {
-                throw AccelError(
-                    .notFound, "no function has the shape \(wanted); there is: \(names)", at: "function \"\(name)\"")
-            }
-            throw AccelError(
-                .invalid, "\(found.count) functions fit: \(found.map(\.name).joined(separator: ", "))",
-                at: "function \"\(name)\"", hint: "name one of them, or give `shape:`")
-        }
-        return AccelFunction(found[0], of: self)
+        AccelFunction(try functions.function(name, shape: shape), of: self)
     }
 
     /// Makes a session: the functions over one memory of states, at their initial values.

@@ -52,7 +52,9 @@ public actor AccelSession {
         let made = await withTaskCancellationHandler {
             Result { () throws(AccelError) in
                 if let error = AccelError(cancellation, at: function.name) { throw error }
-                return try session.run(function.name, stored, outputs: options.outputs, until: cancellation)
+                return try model.counting { () throws(AccelError) in
+                    try session.run(function.name, stored, outputs: options.outputs, until: cancellation)
+                }
             }
         } onCancel: {
             cancellation.cancel()

@@ -62,7 +62,7 @@ extension Budget {
         }
         let hasSize = bytes != nil || bitsPerWeight != nil
         let sizes =
-            hasSize && report.sizes.isEmpty && stages.contains(.weights)
+            hasSize && !report.sizes.contains { $0.origin == SizeFinding.budget } && stages.contains(.weights)
             ? [
                 BudgetMistake(
                     stage: .weights, location: "\(name), field size", reason: "there are no stored weights here")

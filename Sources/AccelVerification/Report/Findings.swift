@@ -101,17 +101,26 @@ public struct NotCompared: Equatable, Sendable {
     public internal(set) var isAllowed = false
 }
 
-/// A limit of the size budget, for the whole package.
+/// A limit of the size budget or of a device's profile, for the whole package.
 public struct SizeFinding: Sendable {
     /// e.g. `bits per weight`
     public let what: String
     /// The package's value, in the unit of `what`.
     public let value: Double
-    /// The largest value that the budget allows.
+    /// The largest value that is allowed.
     public let limit: Double
+    /// What sets the limit, e.g. `the profile phone`.
+    public let origin: String
+
+    static let budget = "the budget"
+
+    init(what: String, value: Double, limit: Double, origin: String = Self.budget) {
+        (self.what, self.value, self.limit, self.origin) = (what, value, limit, origin)
+    }
+
     /// The exceeded limit; nil if it is kept.
     public var failure: String? {
         value <= limit
-            ? nil : "\(what) \(Figure.fixed(value, digits: 3)) > \(Figure.fixed(limit, digits: 3)) of the budget"
+            ? nil : "\(what) \(Figure.fixed(value, digits: 3)) > \(Figure.fixed(limit, digits: 3)) of \(origin)"
     }
 }

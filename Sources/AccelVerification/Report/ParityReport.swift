@@ -60,7 +60,7 @@ public struct ParityReport: Sendable {
     public internal(set) var outputs: [OutputFinding] = []
     /// Items that no stage could compare.
     public internal(set) var notCompared: [NotCompared] = []
-    /// The sizes that the budget limits.
+    /// The sizes that the budget or the profile limits.
     public internal(set) var sizes: [SizeFinding] = []
     /// Entries of the budget that apply to nothing.
     public internal(set) var budgetMistakes: [BudgetMistake] = []
@@ -180,6 +180,16 @@ public struct ParityReport: Sendable {
         }
         if let limit = budget?.bitsPerWeight {
             sizes.append(SizeFinding(what: "bits per weight", value: bitsPerWeight, limit: limit))
+        }
+    }
+
+    /// Compares a package with the limits of a device.
+    mutating func checkSize(_ profile: DeviceProfile, of package: AcceleratorPackage) throws {
+        let footprint = try Footprint(of: package.graph, packageBytes: package.byteCount)
+        sizes += profile.limits(of: footprint).map { resource, needed, limit in
+            SizeFinding(
+                what: resource.rawValue, value: Double(needed), limit: Double(limit),
+                origin: "the profile \(profile.name)")
         }
     }
 }

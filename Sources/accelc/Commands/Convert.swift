@@ -9,12 +9,12 @@ enum ConvertCommand: Command {
     static let shard = Option(
         "shard", .text("I/N"),
         "make share I of N of the weights, keep them in the cache, and write no package; see below",
-        excludes: ["output", "zip", "no-cache", "verify-cache", "target-size", "target-bits", "min-sqnr"])
+        excludes: ["output", "zip", "no-cache", "verify-cache", "target-size", "target-bits", "min-sqnr", "profile"])
     static let options =
         [OutputArguments.output, OutputArguments.zip] + ConversionArguments.options + CacheChoice.options + [
-            CacheChoice.verify, shard, CommonOptions.json,
+            CacheChoice.verify, ProfileArguments.profile, shard, CommonOptions.json,
         ]
-    static var notes: String { "\(shards)\n\n\(ConversionArguments.schemes)" }
+    static var notes: String { "\(shards)\n\n\(ProfileArguments.notes)\n\n\(ConversionArguments.schemes)" }
     private static let shards = """
         With --shard several processes, or machines with one cache server, share the work: each makes its
         share, and the same command without --shard then finds all of them and writes the package, the same
@@ -26,7 +26,8 @@ enum ConvertCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let start = ContinuousClock.now
-        let conversion = try ConversionArguments.conversion(arguments)
+        var conversion = try ConversionArguments.conversion(arguments)
+        conversion.profile = ProfileArguments.profile(arguments)
         if let text = arguments[shard] {
             return try run(WeightShard(parsing: text), of: conversion, since: start, arguments, console)
         }

@@ -48,14 +48,20 @@ enum VerifyCommand: Command {
         against, ConversionArguments.configuration.needing([.option("against")]),
         ConversionArguments.ignoredFields.needing([.option("against")]),
         ConversionArguments.adapter.needing([.option("against")]),
-        ConversionArguments.interface.needing([.option("against")]), inputs, golden, seed, budget, selfTest,
+        ConversionArguments.interface.needing([.option("against")]), inputs, golden, seed, budget,
+        ProfileArguments.profile, selfTest,
         runtime, runtimes, python, runtimeTimeout, report, html,
         CommonOptions.json,
     ]
 
+    static var notes: String { ProfileArguments.notes }
+
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let source = try ModelFormats.open(try arguments.required(package))
         let subject = try subject(source, arguments, console)
+        if arguments.has(ProfileArguments.profile), !(source is PackagedModel) {
+            throw arguments.usage("has no --profile for \(source.format.title): its limits are for packages")
+        }
         let options = try options(arguments, console)
         let progress = console.progress("verifying")
         var reference: Subject?
@@ -93,6 +99,7 @@ enum VerifyCommand: Command {
     private static func options(_ arguments: Arguments, _ console: Console) throws -> Parity.Options {
         Parity.Options(
             inputs: try inputSource(arguments), budget: try arguments[budget].map(Budget.init),
+            profile: ProfileArguments.profile(arguments),
             threads: console.threads)
     }
 

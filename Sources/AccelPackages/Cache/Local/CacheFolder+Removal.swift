@@ -2,47 +2,12 @@ import AccelByteIO
 
 /// Removal of the cache's own files, and of nothing else.
 extension CacheFolder {
-    /// Returns the names of a package's files, as far as its documents list them.
-    private func fileNames(inPackage path: String) -> Set<String> {
-        var names: Set<String> = [
-            PackageFormat.manifestName, PackageFormat.graphName, PackageFormat.weightsName, PackageFormat.sourceMapName,
-            PackageFormat.earlierProgramName,
-            PackageFormat.reportName,
-        ]
-        if let bytes = try? MappedFile("\(path)/\(PackageFormat.manifestName)").bytes,
-            let manifest = try? Manifest(bytes, file: PackageFormat.manifestName)
-        {
-            names.formUnion(manifest.files.map(\.name))
+    /// The content of a package's folder.
+    private func contents(ofPackage path: String) -> PackageFolderContents {
+        guard let key = Digest(hexadecimal: Files.name(of: path)), let record = try? record(key) else {
+            return PackageFolderContents(of: path)
         }
-        if let key = Digest(hexadecimal: Files.name(of: path)), let record = try? record(key) {
-            names.formUnion(record.files.map(\.path))
-        }
-        return names
-    }
-
-    /// Returns the content of a package's folder, by path: its own files and folders, and foreign ones. Links are not
-    /// followed.
-    private func contents(ofPackage path: String) -> (files: [String], folders: [String], foreign: [String]) {
-        let own = fileNames(inPackage: path)
-        let folders = Set(
-            own.flatMap { name in name.indices.filter { name[$0] == "/" }.map { String(name[..<$0]) } })
-        var found = (files: [String](), folders: [path], foreign: [String]())
-        func look(_ prefix: String) {
-            for part in (try? Files.list("\(path)/\(prefix)")) ?? [] {
-                let name = prefix + part
-                let member = "\(path)/\(name)"
-                switch Files.kindWithoutFollowing(member) {
-                case .folder? where folders.contains(name):
-                    found.folders.append(member)
-                    look(name + "/")
-                case .file? where own.contains(name): found.files.append(member)
-                case nil: break
-                case _?: found.foreign.append(member)
-                }
-            }
-        }
-        look("")
-        return found
+        return PackageFolderContents(of: path, besides: record.files.map(\.path))
     }
 
     /// Returns the files in a package's folder that do not belong to the package.
@@ -51,11 +16,7 @@ extension CacheFolder {
     /// Removes a package's files, the manifest first, and then its empty folders.
     func removePackage(_ path: String) throws {
         guard Files.kindWithoutFollowing(path) == .folder else { return }
-        let contents = contents(ofPackage: path)
-        let manifest = "\(path)/\(PackageFormat.manifestName)"
-        for file in contents.files.filter({ $0 == manifest }) + contents.files { try Files.removeTree(file) }
-        // The deepest first.
-        for folder in contents.folders.reversed() { Files.removeEmptyFolder(folder) }
+        try contents(ofPackage: path).remove()
     }
 
     /// Removes one entry of a survey.

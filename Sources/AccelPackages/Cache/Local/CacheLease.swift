@@ -15,12 +15,17 @@ public final class CacheLease: Sendable {
     private let keys = Locked<Set<Digest>>([])
 
     /// Returns nil if the cache cannot be written.
-    init?(_ folder: CacheFolder) {
+    convenience init?(_ folder: CacheFolder) {
         guard (try? folder.makeFolder(folder.leasesPath)) != nil else { return nil }
+        self.init(in: folder.leasesPath)
+    }
+
+    /// Creates a lease in a folder of leases. Returns nil if it cannot be written.
+    init?(in leases: String) {
         // An eviction that sees the file between its creation and its lock takes it for that of a dead process, hence
         // the retries.
         for _ in 0..<10 {
-            guard case .locked(let lock) = FileLock.attempt("\(folder.leasesPath)/\(CacheNames.random())") else {
+            guard case .locked(let lock) = FileLock.attempt("\(leases)/\(CacheNames.random())") else {
                 continue
             }
             guard lock.append("\(Files.bootIdentifier ?? "-")\n") else { return nil }
@@ -47,10 +52,16 @@ public final class CacheLease: Sendable {
 
     /// Returns the keys of all valid leases, and removes the files of other leases.
     static func keys(in folder: CacheFolder, now: Int64) -> Set<Digest> {
+        keys(of: folder.survey(.leases).entries, in: folder.leasesPath, now: now)
+    }
+
+    /// - Parameters:
+    ///   - paths: the files of the leases.
+    ///   - leases: the folder that they lie in.
+    static func keys(of paths: [String], in leases: String, now: Int64) -> Set<Digest> {
         var keys = Set<Digest>()
-        let paths = folder.survey(.leases).entries
         guard !paths.isEmpty else { return keys }
-        let locksWork = FileLock.areEffective(in: folder.leasesPath)
+        let locksWork = FileLock.areEffective(in: leases)
         for path in paths {
             guard let identity = Files.identity(of: path), let bytes = try? MappedFile(path).bytes else { continue }
             let lines = bytes.withBytes { String(decoding: $0, as: UTF8.self) }.split(separator: "\n")

@@ -1,5 +1,3 @@
-import AccelPlatform
-import AccelPrograms
 import AccelTensors
 
 /// Inputs drawn by a counter-based generator: element i of an input depends on the seed, the input's name and i, and on
@@ -22,26 +20,31 @@ public struct SeededInputs: Sendable {
     public let seed: UInt64
 
     /// e.g. `seed 1 (SplitMix64, counter-based)`
-    static func words(_ seed: UInt64) -> String { "seed \(seed) (\(generator))" }
+    package static func words(_ seed: UInt64) -> String { "seed \(seed) (\(generator))" }
 
     /// Creates a generator from a seed.
     public init(seed: UInt64) { self.seed = seed }
 
-    func feed(for function: FrozenProgram) -> FunctionFeed {
-        let ranges = InputRanges(function)
-        func drawn(_ name: String, _ value: Value) -> HostTensor {
-            draw(
-                SeededStream(seed: seed, name: name), function.program.type(of: value).elementType,
-                function.shape(of: value), ranges.range(of: name, value))
-        }
-        var feed = FunctionFeed()
-        for input in function.program.inputs { feed.inputs[input.name] = drawn(input.name, input.value) }
-        let states = Dictionary(function.program.states.map { ($0.name, $0.value) }) { first, _ in first }
-        feed.drawnState = { name in states[name].map { drawn(name, $0) } }
-        return feed
+    /// Draws all inputs of a function, by name.
+    package func inputs(for function: FrozenProgram) -> [String: HostTensor] {
+        let ranges = IntegerRanges(function)
+        let drawn = function.program.inputs.map { ($0.name, draw($0.name, $0.value, of: function, ranges)) }
+        return Dictionary(drawn) { _, last in last }
     }
 
-    func inputs(for function: FrozenProgram) -> [String: HostTensor] { feed(for: function).inputs }
+    /// Draws the initial value of a state.
+    package func state(_ name: String, of function: FrozenProgram) -> HostTensor? {
+        function.program.states.first { $0.name == name }
+            .map { draw(name, $0.value, of: function, IntegerRanges(function)) }
+    }
+
+    private func draw(
+        _ name: String, _ value: Value, of function: FrozenProgram, _ ranges: IntegerRanges
+    ) -> HostTensor {
+        draw(
+            SeededStream(seed: seed, name: name), function.program.type(of: value).elementType,
+            function.shape(of: value), ranges.range(of: name, value))
+    }
 
     /// - Parameter range: the range of integers; nil for a mask.
     private func draw(
@@ -83,10 +86,10 @@ public struct SeededInputs: Sendable {
 }
 
 /// A counter-based random number generator (SplitMix64).
-struct SeededStream: Sendable {
+package struct SeededStream: Sendable {
     private let base: UInt64
 
-    init(seed: UInt64, name: String) {
+    package init(seed: UInt64, name: String) {
         // FNV-1a of the name keeps the inputs' streams apart.
         let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         base = Self.mixed(seed &+ 0x9E37_79B9_7F4A_7C15) ^ hash
@@ -102,12 +105,12 @@ struct SeededStream: Sendable {
     private func bits(_ index: Int) -> UInt64 { Self.mixed(base &+ UInt64(index + 1) &* 0x9E37_79B9_7F4A_7C15) }
 
     /// In `0..<limit`; the bias of the multiplication is below 2^-32 for any real limit.
-    func integer(_ index: Int, below limit: Int) -> Int {
+    package func integer(_ index: Int, below limit: Int) -> Int {
         Int(bits(index).multipliedFullWidth(by: UInt64(max(limit, 1))).high)
     }
 
     /// Mean 0, variance 1: four 16-bit numbers summed (variance of each: (2^32 - 1) / 12).
-    func normal(_ index: Int) -> Float {
+    package func normal(_ index: Int) -> Float {
         let word = bits(index)
         let sum = (0..<4).reduce(0) { $0 + Int((word >> ($1 * 16)) & 0xFFFF) }
         return Float(sum - 2 * 0xFFFF) * (3 as Float).squareRoot() / 65536

@@ -1,20 +1,19 @@
-import AccelPrograms
 import AccelTensors
 
 /// The integers that an input of a function may hold: by its role, or without a role by the range that operators
 /// accept.
-struct InputRanges {
+package struct IntegerRanges {
     private let function: FrozenProgram
     private let bounds: [Value: Int]
 
-    init(_ function: FrozenProgram) {
+    package init(_ function: FrozenProgram) {
         self.function = function
         let isOpaque = function.program.ports.contains { function.program.interface.role(of: $0).kind == .opaque }
         bounds = isOpaque ? function.program.indexBounds : [:]
     }
 
     /// Returns the range of an input's integers; nil for a mask.
-    func range(of name: String, _ value: Value) -> Range<Int>? {
+    package func range(of name: String, _ value: Value) -> Range<Int>? {
         let role = function.program.interface.inputs[name] ?? .opaque
         switch role.kind {
         case .tokens: return role.integer("vocabulary").map { 0..<$0 }
@@ -54,7 +53,7 @@ extension Program {
 
     /// The exclusive upper bounds of integer inputs that operators read as indices, so that every operator accepts
     /// them. They do not give the roles of inputs, and serve models without known roles.
-    var indexBounds: [Value: Int] {
+    package var indexBounds: [Value: Int] {
         var bounds: [Value: Int] = [:]
         func lower(_ value: Value, to bound: Int) { bounds[value] = min(bounds[value] ?? bound, bound) }
         for node in nodes.reversed() {

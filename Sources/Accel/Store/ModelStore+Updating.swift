@@ -1,0 +1,188 @@
+public import AccelByteIO
+import AccelPackages
+import AccelPrograms
+
+extension ModelStore {
+    /// Updates a model, or adds one: receives a package, compares its bytes with their digests, asks for its signature, checks it, and
+    /// makes it the current version in one step. Until then, and if anything fails, the version before stays.
+    ///
+    /// The new version is tentative until one of its runs succeeds. One update of a model runs at a time.
+    /// - Parameters:
+    ///   - functions: the functions that the app uses, as in `AccelModel.function`; nil for all that the current version has. The new
+    ///     version has to serve these, and those that handles of `live` were asked for, with the same inputs and outputs.
+    ///   - checks: what the new version has to pass besides.
+    /// - Returns: work whose `value` is the model. It fails with `AccelError`: (corrupt), (untrusted), (incompatible) for the
+    ///   functions, (memory) and (storage) for the limits, (numerics), (busy), and with the errors of the fetcher.
+    public nonisolated func update(
+        _ name: String, from fetcher: any PackageFetcher, functions: [String]? = nil,
+        checks: [any UpdateCheck] = UpdateChecks.all
+    ) -> Work<StoredModel, UpdateEvent> {
+        Work(awaiting: { emit, _ in
+            do {
+                return try await self.updated(name, fetcher, functions, checks, emit)
+            } catch {
+                throw AccelError(stored: error, at: "model \"\(name)\"")
+            }
+        })
+    }
+
+    private nonisolated func updated(
+        _ name: String, _ fetcher: any PackageFetcher, _ functions: [String]?, _ checks: [any UpdateCheck],
+        _ emit: @escaping @Sendable (UpdateEvent) -> Void
+    ) async throws -> StoredModel {
+        guard let lock = try await DetachedThread.value(of: { try self.folder.beginUpdate(of: name) }) else {
+            throw AccelError.updating(name)
+        }
+        defer { withExtendedLifetime(lock) {} }
+        folder.removeLeftovers(of: name)
+        do {
+            let received = try await receive(name, fetcher, emit)
+            let candidate = try await candidate(received, of: name, functions)
+            for check in checks {
+                try Task.checkCancellation()
+                emit(UpdateEvent(.checking, check.name))
+                do { try await check.check(candidate) } catch { throw AccelError(error, at: check.name) }
+            }
+            let model = try await candidate.model()
+            try Task.checkCancellation()
+            let stored = try await commit(candidate, model, received.lease)
+            emit(
+                UpdateEvent(
+                    candidate.current?.digest == candidate.package.digest ? .unchanged : .updated, "\(stored.version)"))
+            return stored
+        } catch {
+            // The version has its place, but nothing names it.
+            try? folder.guarding(name) { try folder.sweep(name) }
+            if (try? folder.record(of: name)) == nil { folder.removeFolder(of: name) }
+            throw error
+        }
+    }
+
+    private struct Received {
+        let package: AcceleratorPackage
+        let lease: CacheLease
+    }
+
+    /// Fetches a package, and gives it its place in the store once its bytes and its signature are right.
+    private nonisolated func receive(
+        _ name: String, _ fetcher: any PackageFetcher, _ emit: @escaping @Sendable (UpdateEvent) -> Void
+    ) async throws -> Received {
+        let fetched = try folder.fetchedFolder(of: name)
+        defer { withExtendedLifetime(fetched) {} }
+        let place = fetched.path
+        let source = try await fetch(into: place, fetcher, emit)
+        return try await DetachedThread.value(of: {
+            guard Files.kind(of: source) != nil else { throw AccelError(.notFound, "there is no package", at: source) }
+            let (version, path) = try self.folder.receive(source, fetchedInto: place, of: name)
+            emit(UpdateEvent(.checking, "digests"))
+            let package = try AcceleratorPackage(at: path)
+            try package.check()
+            if case .signed = self.trust { emit(UpdateEvent(.checking, "signature")) }
+            try self.trust.check(package)
+            try self.checkLimit(adding: try package.byteCount, to: name)
+            // Before the version has its place, so that nobody takes it for one that was dropped.
+            let lease = try self.folder.lease(package.digest)
+            let published = try self.folder.publish(version, as: package.digest, of: name)
+            return Received(package: try AcceleratorPackage(at: published), lease: lease)
+        })
+    }
+
+    private nonisolated func fetch(
+        into path: String, _ fetcher: any PackageFetcher, _ emit: @escaping @Sendable (UpdateEvent) -> Void
+    ) async throws -> String {
+        // The task can be cancelled only once it is there; a fetcher may report before that.
+        let (task, excess) = (Locked<Task<String, any Error>?>(nil), Locked<Int?>(nil))
+        let most = profile.packageBytes
+        let fetching = Task {
+            try await fetcher.fetch(into: path) { done, total in
+                emit(UpdateEvent(.fetching, done: done, total: total))
+                guard let most, max(done, total ?? 0) > most else { return }
+                excess.withLock { $0 = max(done, total ?? 0) }
+                task.withLock { $0?.cancel() }
+            }
+        }
+        task.withLock { $0 = fetching }
+        if excess.withLock({ $0 != nil }) { fetching.cancel() }
+        let result = await withTaskCancellationHandler {
+            await fetching.result
+        } onCancel: {
+            fetching.cancel()
+        }
+        if let bytes = excess.withLock({ $0 }), let most {
+            let excess = DeviceProfile.Excess(.package, needed: bytes, limit: most, of: profile.name)
+            throw AccelError(.storage, "\(excess)", at: "the fetched package")
+        }
+        try Task.checkCancellation()
+        return try result.get()
+    }
+
+    /// The functions that a new version has to serve, and the version as checks see it.
+    private func candidate(
+        _ received: Received, of name: String, _ functions: [String]?
+    ) throws -> UpdateCandidate {
+        var current: AcceleratorPackage?
+        if let record = try folder.record(of: name) {
+            // A current version that cannot be read asks for nothing, so that an update can mend it.
+            current = try? AcceleratorPackage(at: folder.packagePath(of: record.current, name))
+        }
+        let descriptions = (current ?? received.package).graph.functions.map(FunctionDescription.init)
+        var needed = current == nil ? [] : descriptions
+        if let functions { needed = try functions.map { try descriptions.function($0, shape: nil) } }
+        for asked in liveModels(name).flatMap(\.asked) where !needed.contains(asked) { needed.append(asked) }
+        return UpdateCandidate(
+            name: name, package: received.package, current: current, functions: needed, profile: profile
+        ) { [self] () async throws(AccelError) in try await open(received.package.digest, of: name) }
+    }
+
+    /// - Throws: `AccelError` (storage) if the store would take more bytes than its limit.
+    private nonisolated func checkLimit(adding bytes: Int, to name: String) throws {
+        guard let limit else { return }
+        let others = try folder.names().flatMap { other -> [Int] in
+            guard let record = try folder.record(of: other) else { return [] }
+            let kept = other == name ? [record.versionBefore] : record.versions
+            return kept.map { folder.byteCount(of: $0, other) }
+        }
+        let needed = MachineMemory.sum(others + [bytes])
+        guard needed > limit else { return }
+        throw AccelError(
+            .storage, "the store would take \(needed) bytes; its limit is \(limit)", at: "model \"\(name)\"",
+            hint: "remove a model")
+    }
+
+    /// Makes a checked version the current one.
+    private func commit(_ candidate: UpdateCandidate, _ model: AccelModel, _ lease: CacheLease) throws -> StoredModel {
+        let (name, version) = (candidate.name, candidate.package.digest)
+        for live in liveModels(name) {
+            try live.prepare(for: candidate.package.graph.functions.map(FunctionDescription.init))
+        }
+        defer { for live in liveModels(name) { live.endChange() } }
+        let isNew = try folder.guarding(name) {
+            let record = try folder.record(of: name)
+            if record?.current == version { return false }
+            // This one step is the update.
+            try folder.write(
+                StoreRecord(
+                    name: name, current: version,
+                    earlier: record.map { [$0.versionBefore].filter { $0 != version } } ?? []))
+            try folder.sweep(name)
+            return true
+        }
+        if isNew { try replace(name, by: model, lease) }
+        return try self.model(name)
+    }
+}
+
+extension StoreRecord {
+    /// The version to go back to from the next one: the last that is known to run.
+    var versionBefore: Digest { standing == .proven ? current : earlier.first ?? current }
+}
+
+extension Trust {
+    /// - Throws: `AccelError` (untrusted) with the verifier's reason.
+    func check(_ package: AcceleratorPackage) throws(AccelError) {
+        guard case .signed(let verifier) = self else { return }
+        do { try verifier.verify(package) } catch {
+            throw AccelError(.untrusted, "\(error)", at: package.path, hint: "sign it with `accelc sign`")
+        }
+    }
+}
