@@ -128,7 +128,8 @@ if Context.environment["ACCELC_FUZZ"] != nil {
     let fuzz = layer(
         "FuzzTargets",
         over: [
-            "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "TestSupport",
+            "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelC",
+            "TestSupport",
         ])
     fuzz.path = "Tests/Fuzz"
     package.targets.append(fuzz)
