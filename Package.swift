@@ -115,12 +115,29 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+// The C libraries: their functions are `@c @implementation`, which Swift has from 6.3 on. scripts/libaccel.sh builds what is shipped.
+#if compiler(>=6.3)
+    package.products += [
+        .library(name: "AccelC", type: .dynamic, targets: ["AccelC"]),
+        .library(name: "AccelCConvert", type: .dynamic, targets: ["AccelCConvert"]),
+    ]
+    package.targets += [
+        .target(name: "CAccel"),
+        layer("AccelC", over: ["Accel", "CAccel"]),
+        layer("AccelCConvert", over: ["AccelC", "AccelConversion"]),
+        layer(
+            "AccelCTests", over: ["AccelC", "AccelCConvert", "AccelModelFamilies", "TestSupport"], kind: .test,
+            exclude: ["libaccel.abi"]),
+    ]
+#endif
+
 // Built by scripts/fuzz.sh only: its entry point is the fuzzer's.
 if Context.environment["ACCELC_FUZZ"] != nil {
     let fuzz = layer(
         "FuzzTargets",
         over: [
-            "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "TestSupport",
+            "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelC",
+            "TestSupport",
         ])
     fuzz.path = "Tests/Fuzz"
     package.targets.append(fuzz)

@@ -15,10 +15,10 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 scripts/symbols.sh "$scratch/graphs" -skip-synthesized-members
 mkdir "$scratch/api"
-# Every module but the executable is part of a product, or seen through one; helper programs are the tool's own.
+# Every module but the executable is part of a product, or seen through one; helper programs are the tool's own, and the C libraries have headers.
 for folder in Sources/Accel*; do
     module=$(basename "$folder")
-    case $module in AccelHostTools | AccelPlatform) continue ;; esac
+    case $module in AccelHostTools | AccelPlatform | AccelC | AccelCConvert) continue ;; esac
     python3 scripts/api.py "$module" "$scratch/graphs" >"$scratch/api/$module.txt"
 done
 if [ $# = 1 ]; then

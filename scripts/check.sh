@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything a change has to pass before it lands, beyond the tests: format, kernels for other processors, warnings as errors, release,
-# sanitizers, fuzzing, the public API and a package that uses it.
-# usage: check.sh [STEP...]     steps: format layers docs traps kernels debug release address thread fuzz api consumer      (default: all, in this order)
+# sanitizers, fuzzing, the public API, a package that uses it and the C libraries.
+# usage: check.sh [STEP...]     steps: format layers docs traps kernels debug release address thread fuzz api consumer libaccel      (default: all, in this order)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
@@ -13,7 +13,7 @@ tests() { # name, then flags of the build; each kind keeps its own build folder,
     swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@"
 }
 
-if [ $# = 0 ]; then set -- format layers docs traps kernels debug release address thread fuzz api consumer; fi
+if [ $# = 0 ]; then set -- format layers docs traps kernels debug release address thread fuzz api consumer libaccel; fi
 for step; do
     echo "== $step"
     case $step in
@@ -52,8 +52,9 @@ for step; do
     fuzz) scripts/fuzz.sh 30 ;;
     api) scripts/api.sh ;;
     consumer) scripts/consumer.sh ;;
+    libaccel) scripts/libaccel.sh ;;
     *)
-        echo "check: no step is called '$step'; there are format layers docs traps kernels debug release address thread fuzz api consumer" >&2
+        echo "check: no step is called '$step'; there are format layers docs traps kernels debug release address thread fuzz api consumer libaccel" >&2
         exit 2
         ;;
     esac

@@ -8,10 +8,11 @@ shift
 products=$(swift build --show-bin-path)
 target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
 mkdir -p "$folder"
-# The executable has no public declarations, and the platform's module has none of its own.
+# The executable and the C libraries have no public declarations, and the platform's module has none of its own.
 for module in Sources/Accel*; do
     module=$(basename "$module")
-    [ "$module" = AccelPlatform ] || swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" \
+    case $module in AccelPlatform | AccelC | AccelCConvert) continue ;; esac
+    swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" \
         -Xcc -fmodule-map-file="$products/CAccelKernels.build/module.modulemap" \
         -Xcc -fmodule-map-file="$products/CAccelPlatform.build/module.modulemap" \
         -Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap" \

@@ -12,10 +12,16 @@ public final class Cancellation: Sendable {
     private static let (running, cancelled, timedOut) = (0, 1, 2)
     private let state = Atomic(running)
     private let deadline: ContinuousClock.Instant?
+    private let isRequested: (@Sendable () -> Bool)?
 
     /// A request that is not cancelled yet.
-    /// - Parameter timeLimit: the time from now after which the work ends; nil for no limit.
-    public init(after timeLimit: Duration? = nil) { deadline = timeLimit.map { ContinuousClock.now + $0 } }
+    /// - Parameters:
+    ///   - timeLimit: the time from now after which the work ends; nil for no limit.
+    ///   - isRequested: is asked before each piece of work, on its thread, and cancels the work too; nil if nothing else does.
+    public init(after timeLimit: Duration? = nil, or isRequested: (@Sendable () -> Bool)? = nil) {
+        deadline = timeLimit.map { ContinuousClock.now + $0 }
+        self.isRequested = isRequested
+    }
 
     /// Cancels the work, from any thread. There is no way back.
     public func cancel() {
@@ -25,6 +31,10 @@ public final class Cancellation: Sendable {
     /// Why the work has to end; nil while it may go on. Once it has to end, the reason does not change.
     public var reason: Reason? {
         var now = state.load(ordering: .acquiring)
+        if now == Self.running, let isRequested, isRequested() {
+            cancel()
+            now = state.load(ordering: .acquiring)
+        }
         if now == Self.running, let deadline, ContinuousClock.now >= deadline {
             now =
                 state.compareExchange(expected: Self.running, desired: Self.timedOut, ordering: .acquiringAndReleasing)

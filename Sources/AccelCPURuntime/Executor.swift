@@ -181,6 +181,7 @@ public final class Executor {
     }
 
     var outputMemory: [OperandMemory] { outputs.map(\.memory) }
+    func outputMemory(named name: String) -> OperandMemory? { outputs.first { $0.name == name }?.memory }
 
     /// Steps that copy an output to contiguous memory. Prepared as a call is.
     func copying(_ output: OperandMemory, to copy: OperandMemory) throws -> [PlacedStep] {
@@ -198,6 +199,17 @@ public final class Executor {
         try function.check(inputs)
         for (index, port) in function.inputs.enumerated() {
             if let tensor = inputs[port.name] { try memory.copyInput(index, from: tensor) }
+        }
+    }
+
+    /// Takes over the inputs of a run where they lie. They must not change during it, and are not read after it.
+    /// - Throws: as `start(with:)` does.
+    func start(borrowing inputs: [String: StoredTensor]) throws {
+        memory.arena.user = nil
+        try function.check(inputs)
+        for (index, port) in function.inputs.enumerated() {
+            guard let tensor = inputs[port.name] else { continue }
+            if !memory.borrowInput(index, from: tensor) { try memory.copyInput(index, from: tensor) }
         }
     }
 

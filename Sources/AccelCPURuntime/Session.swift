@@ -68,4 +68,12 @@ public final class Session {
     ) throws -> [StoredTensor] {
         try executor(of: index).run(inputs, until: cancellation)
     }
+
+    /// Runs a function on inputs by name in the caller's memory; see `Executor.run(_:into:until:)`.
+    public func run(
+        _ index: Int, _ inputs: [String: StoredTensor], into memory: [OutputMemory],
+        until cancellation: Cancellation? = nil
+    ) throws -> [StoredTensor] {
+        try executor(of: index).run(inputs, into: memory, until: cancellation)
+    }
 }

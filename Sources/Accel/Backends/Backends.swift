@@ -42,7 +42,7 @@ public struct Backends: Sendable {
 
 extension AccelError {
     /// e.g. `did you mean "logits"?`
-    static func suggestion(for name: String, among names: [String]) -> String? {
+    package static func suggestion(for name: String, among names: [String]) -> String? {
         nearestName(to: name, among: names).map { "did you mean \"\($0)\"?" }
     }
 }

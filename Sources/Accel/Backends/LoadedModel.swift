@@ -1,4 +1,5 @@
 public import AccelByteIO
+public import AccelCPURuntime
 public import AccelPrograms
 public import AccelTensors
 
@@ -25,6 +26,14 @@ public protocol ModelSession: AnyObject {
     func run(
         _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?, until cancellation: Cancellation?
     ) throws(AccelError) -> [String: StoredTensor]
+    /// Runs a function whose outputs go to memory of the caller's; otherwise as the other one. Backends that have no way of their own
+    /// to do so copy them there.
+    /// - Parameter memory: one element for each requested output, of its bytes.
+    /// - Returns: the outputs without memory, by name.
+    func run(
+        _ function: String, _ inputs: [String: StoredTensor], into memory: [OutputMemory],
+        until cancellation: Cancellation?
+    ) throws(AccelError) -> [String: StoredTensor]
     /// Returns copies of the states that runs have changed, by their names. All others are at their initial values.
     func snapshot() throws(AccelError) -> [StoredTensor]
     /// Sets the states to the values of a snapshot; states that are not in it get their initial values.
@@ -39,6 +48,22 @@ extension ModelSession {
         _ function: String, _ inputs: [String: StoredTensor], outputs: Set<String>?
     ) throws(AccelError) -> [String: StoredTensor] {
         try run(function, inputs, outputs: outputs, until: nil)
+    }
+
+    public func run(
+        _ function: String, _ inputs: [String: StoredTensor], into memory: [OutputMemory],
+        until cancellation: Cancellation?
+    ) throws(AccelError) -> [String: StoredTensor] {
+        var made = try run(function, inputs, outputs: Set(memory.map(\.name)), until: cancellation)
+        for output in memory {
+            guard let bytes = output.bytes else { continue }
+            guard let tensor = made.removeValue(forKey: output.name), tensor.bytes.count == bytes.count else {
+                throw AccelError(
+                    .backend, "did not make \(bytes.count) bytes", at: "\(function), output \"\(output.name)\"")
+            }
+            tensor.bytes.withBytes { bytes.copyMemory(from: $0) }
+        }
+        return made
     }
 }
 
@@ -107,6 +132,22 @@ public struct FunctionDescription: Equatable, Sendable {
         }
         for name in (asked ?? []).sorted() where !outputs.contains(where: { $0.name == name }) {
             throw unknown("output", name, among: outputs)
+        }
+    }
+
+    /// Checks that outputs of a run fit the memory that they go to.
+    /// - Throws: `AccelError` with the location, the expected and the found number of bytes.
+    func check(_ memory: [OutputMemory]) throws(AccelError) {
+        for output in memory {
+            guard let bytes = output.bytes, let port = outputs.first(where: { $0.name == output.name }) else {
+                continue
+            }
+            let expected = port.shape.count * port.elementType.byteCount
+            guard bytes.count == expected else {
+                throw AccelError(
+                    .invalid, "expected \(expected) bytes, found \(bytes.count)",
+                    at: "\(name), output \"\(output.name)\"")
+            }
         }
     }
 

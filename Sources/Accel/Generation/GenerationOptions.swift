@@ -21,6 +21,8 @@ public struct GenerationOptions: Sendable {
     public var stopTokens: Set<Int64>
     /// The time for all tokens, from the first one that is asked for; nil for no limit.
     public var timeLimit: Duration?
+    /// Ends the stream as a cancelled task does; is asked before each piece of work. nil if nothing else ends it.
+    package var isCancelled: (@Sendable () -> Bool)?
     /// Inputs of the functions beside tokens and position, by name: the same for each run.
     public var inputs: AccelFunction.Inputs = [:]
 
@@ -33,7 +35,7 @@ public struct GenerationOptions: Sendable {
     }
 
     /// - Throws: `AccelError` (invalid) for numbers that mean nothing.
-    func check() throws(AccelError) {
+    package func check() throws(AccelError) {
         func refuse(_ problem: String) -> AccelError { AccelError(.invalid, problem, at: "options of generation") }
         guard maxTokens >= 0 else { throw refuse("\(maxTokens) tokens are asked for") }
         guard case .random(let temperature, let topK, let topP, _) = sampling else { return }

@@ -91,7 +91,7 @@ extension AccelSession {
             generation.end(.cacheFull)
             return nil
         }
-        let cancellation = generation.cancellation ?? Cancellation(after: options.timeLimit)
+        let cancellation = generation.cancellation ?? Cancellation(after: options.timeLimit, or: options.isCancelled)
         generation.cancellation = cancellation
         do throws(AccelError) {
             return try await token(after: generation, functions, cancellation)

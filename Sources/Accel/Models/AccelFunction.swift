@@ -1,5 +1,6 @@
 import AccelByteIO
-import AccelTensors
+package import AccelCPURuntime
+package import AccelTensors
 
 /// A function of a model. It may be called by many tasks and threads at a time: as many run as the configuration's `concurrency`
 /// says, and the others wait. Each call has the initial values of states; for states that stay, make an `AccelSession`.
@@ -65,12 +66,35 @@ public struct AccelFunction: Sendable {
     @available(*, noasync, message: "use the asynchronous prediction(from:options:) in tasks")
     public func prediction(from inputs: Inputs, options: RunOptions = RunOptions()) throws(AccelError) -> Outputs {
         let stored = try checked(inputs, options)
-        let cancellation = Cancellation(after: options.timeLimit)
+        let cancellation = Cancellation(after: options.timeLimit, or: options.isCancelled)
+        return try lending(options, cancellation) { session throws(AccelError) in
+            Outputs(try run(stored, options, in: session, cancellation).get(), of: description.name)
+        }
+    }
+
+    /// Runs the function on tensors in the caller's memory, and waits for it on the caller's thread.
+    /// - Parameter memory: where the outputs go; those without memory are returned.
+    @available(*, noasync, message: "it waits")
+    package func run(
+        _ inputs: [String: StoredTensor], into memory: [OutputMemory], _ options: RunOptions
+    ) throws(AccelError) -> [String: StoredTensor] {
+        try description.check(inputs, outputs: Set(memory.map(\.name)))
+        let cancellation = options.cancellation
+        return try lending(options, cancellation ?? Cancellation()) { session throws(AccelError) in
+            try session.session.run(description.name, inputs, into: memory, until: cancellation)
+        }
+    }
+
+    /// Waits for a session of the pool.
+    private func lending<Result>(
+        _ options: RunOptions, _ cancellation: Cancellation,
+        _ body: (PooledSession) throws(AccelError) -> Result
+    ) throws(AccelError) -> Result {
         let lent = Awaited<SessionPool.Lent>()
         model.pool.lend(until: cancellation) { lent.set($0) }
-        let session = try lent.value(timeLimit: options.timeLimit) { model.pool.wake() }.get()
+        let session = try lent.value(timeLimit: options.timeLimit, or: options.isCancelled) { model.pool.wake() }.get()
         defer { model.pool.giveBack(session) }
-        return Outputs(try run(stored, options, in: session, cancellation).get(), of: description.name)
+        return try body(session)
     }
 
     private func run(

@@ -1,5 +1,6 @@
 import AccelByteIO
-import AccelTensors
+package import AccelCPURuntime
+package import AccelTensors
 
 /// The functions of a model over one memory of states, such as the key/value cache of a decoder. Its work runs on a thread of its own;
 /// calls of many tasks run one after the other.
@@ -37,7 +38,8 @@ public actor AccelSession {
         of name: String, from inputs: AccelFunction.Inputs, options: RunOptions = RunOptions()
     ) async throws(AccelError) -> Outputs {
         let function = try model.function(name).description
-        let outputs = try await run(function, inputs, options, Cancellation(after: options.timeLimit))
+        let outputs = try await run(
+            function, inputs, options, Cancellation(after: options.timeLimit, or: options.isCancelled))
         // Only `generate` knows which tokens its states hold.
         if !function.states.isEmpty { tokens = [] }
         return outputs
@@ -60,6 +62,19 @@ public actor AccelSession {
             cancellation.cancel()
         }
         return Outputs(try made.get(), of: function.name)
+    }
+
+    /// Runs a function on tensors in the caller's memory.
+    /// - Parameter memory: where the outputs go; those without memory are returned.
+    package func run(
+        _ function: FunctionDescription, _ inputs: [String: StoredTensor], into memory: [OutputMemory],
+        _ options: RunOptions
+    ) throws(AccelError) -> [String: StoredTensor] {
+        let cancellation = options.cancellation
+        if let cancellation, let error = AccelError(cancellation, at: function.name) { throw error }
+        let made = try session.run(function.name, inputs, into: memory, until: cancellation)
+        if !function.states.isEmpty { tokens = [] }
+        return made
     }
 
     /// Copies the states. It takes as many bytes as the runs so far have touched.

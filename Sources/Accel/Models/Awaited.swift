@@ -27,19 +27,24 @@ final class Awaited<Value: Sendable>: @unchecked Sendable {
     }
 
     /// Waits for the value.
-    /// - Parameter late: is called once the time limit is over; it has to see to it that the value comes.
-    func value(timeLimit: Duration?, late: () -> Void) -> Value {
+    /// - Parameters:
+    ///   - isCancelled: is asked every 10 ms; nil if nothing but the time ends the wait.
+    ///   - late: is called once the time limit is over, or `isCancelled` is true; it has to see to it that the value comes.
+    func value(timeLimit: Duration?, or isCancelled: (() -> Bool)? = nil, late: () -> Void) -> Value {
         var isLate = false
-        let end = timeLimit.map { Self.time(after: $0) }
+        let end = timeLimit.map { ContinuousClock.now + $0 }
         pthread_mutex_lock(lock)
         defer { pthread_mutex_unlock(lock) }
         while true {
             if let content { return content }
-            guard var end, !isLate else {
+            guard !isLate, end != nil || isCancelled != nil else {
                 pthread_cond_wait(isSet, lock)
                 continue
             }
-            if pthread_cond_timedwait(isSet, lock, &end) == ETIMEDOUT {
+            let left = end.map { $0 - .now } ?? .seconds(1)
+            var next = Self.time(after: isCancelled == nil ? left : min(left, .milliseconds(10)))
+            guard pthread_cond_timedwait(isSet, lock, &next) == ETIMEDOUT else { continue }
+            if end.map({ ContinuousClock.now >= $0 }) ?? false || isCancelled?() ?? false {
                 isLate = true
                 pthread_mutex_unlock(lock)
                 late()

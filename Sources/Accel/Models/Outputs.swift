@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelTensors
 
 /// The outputs of a run, by name.
@@ -33,6 +34,14 @@ public struct RunOptions: Sendable {
     public var timeLimit: Duration?
     /// The names of the outputs to return; nil for all.
     public var outputs: Set<String>?
+
+    /// Ends the run as a cancelled task does; is asked before each piece of work. nil if nothing else ends it.
+    package var isCancelled: (@Sendable () -> Bool)?
+
+    /// What ends the run early; nil if nothing does.
+    var cancellation: Cancellation? {
+        timeLimit == nil && isCancelled == nil ? nil : Cancellation(after: timeLimit, or: isCancelled)
+    }
 
     /// Options of a run.
     public init(timeLimit: Duration? = nil, outputs: Set<String>? = nil) {

@@ -92,6 +92,21 @@ private final class CPUSession: ModelSession {
         }
     }
 
+    func run(
+        _ function: String, _ inputs: [String: StoredTensor], into memory: [OutputMemory],
+        until cancellation: Cancellation?
+    ) throws(AccelError) -> [String: StoredTensor] {
+        let index = try functions.index(named: function)
+        try functions[index].check(inputs, outputs: Set(memory.map(\.name)))
+        try functions[index].check(memory)
+        do {
+            let made = try session.run(index, inputs, into: memory, until: cancellation)
+            return Dictionary(made.map { ($0.name, $0) }) { first, _ in first }
+        } catch {
+            throw AccelError(error, at: function)
+        }
+    }
+
     func snapshot() throws(AccelError) -> [StoredTensor] { session.states.copy() }
 
     func restore(_ snapshot: [StoredTensor]) throws(AccelError) {

@@ -1,0 +1,189 @@
+// swift-format-ignore-file: AlwaysUseLowerCamelCase
+
+import Accel
+import AccelByteIO
+import AccelPrograms
+internal import CAccel
+
+/// What a handle of a model stands for.
+final class ModelObject: HandledObject {
+    static let kind = Handle.Kind.model
+    let model: AccelModel
+    /// The handles of the functions, which go with the model's.
+    let functions: [FunctionHandle]
+    private let memory = LentMemory()
+    private let info: FunctionObject.Address<CChar>
+
+    /// A pointer that is a number.
+    struct FunctionHandle: @unchecked Sendable {
+        let pointer: OpaquePointer?
+    }
+
+    init(_ model: AccelModel) throws(AccelError) {
+        self.model = model
+        info = FunctionObject.Address(memory.string(model.report.text()))
+        var functions: [FunctionHandle] = []
+        do throws(AccelError) {
+            for description in model.functions {
+                let object = FunctionObject(try model.function(description.name))
+                functions.append(FunctionHandle(pointer: try HandleTable.all.add(object)))
+            }
+        } catch {
+            Self.release(functions)
+            throw error
+        }
+        self.functions = functions
+    }
+
+    var infoText: UnsafePointer<CChar> { info.pointer }
+    func releaseFunctions() { Self.release(functions) }
+
+    private static func release(_ functions: [FunctionHandle]) {
+        for function in functions { _ = HandleTable.all.release(function.pointer, as: FunctionObject.self) }
+    }
+}
+
+extension AccelModel {
+    /// What was opened, and how.
+    fileprivate var report: JSON {
+        .object([
+            JSON.Member("package", .string(info.package.description)),
+            JSON.Member("backend", .string(info.backend.rawValue)),
+            JSON.Member("fell_back", .bool(info.didFallBack)),
+            JSON.Member(
+                "attempts",
+                .array(
+                    info.attempts.map { attempt in
+                        .object([
+                            JSON.Member("backend", .string(attempt.backend.rawValue)),
+                            JSON.Member("outcome", .string("\(attempt)")),
+                            JSON.Member("seconds", .number(attempt.duration / .seconds(1))),
+                        ])
+                    })),
+            JSON.Member("functions", .array(functions.map { .string($0.name) })),
+        ])
+    }
+}
+
+/// A callback of C with its context.
+struct Callback<Function>: @unchecked Sendable {
+    // C promises that it may be called by any thread.
+    let function: Function
+    let context: UnsafeMutableRawPointer?
+}
+
+/// Asks the caller whether a signature is accepted.
+private struct CallbackVerifier: SignatureVerifier {
+    let callback:
+        Callback<@convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeRawPointer?, Int) -> Int32>
+
+    func verify(_ package: AcceleratorPackage) throws {
+        let status = try package.signedManifest.withBytes { bytes in
+            callback.function(callback.context, package.path, bytes.baseAddress, bytes.count)
+        }
+        guard status == 0 else {
+            throw AccelError(.untrusted, "the program's verifier refuses the signature: status \(status)", at: "")
+        }
+    }
+}
+
+extension Configuration {
+    /// The options of the caller; nil for the defaults.
+    fileprivate init(_ options: accel_options?) throws(AccelError) {
+        guard let options else {
+            self = .automatic
+            return
+        }
+        switch Int(options.preset) {
+        case Int(ACCEL_PRESET_AUTOMATIC): self = .automatic
+        case Int(ACCEL_PRESET_LOW_LATENCY): self = .lowLatency
+        case Int(ACCEL_PRESET_LOW_MEMORY): self = .lowMemory
+        case Int(ACCEL_PRESET_BACKGROUND): self = .background
+        case Int(ACCEL_PRESET_REPRODUCIBLE): self = .reproducible
+        default: throw AccelError(.invalid, "there is no preset \(options.preset)", at: "accel_options.preset")
+        }
+        if options.backends != nil {
+            let names = try string(options.backends, "accel_options.backends").split(
+                separator: ",", omittingEmptySubsequences: false
+            ).map { BackendID(rawValue: String($0)) }
+            backends = names.count == 1 ? .only(names[0]) : .preferring(names)
+        }
+        threads = try number(options.threads, atMost: 1024, "accel_options.threads").map(Int.init) ?? threads
+        concurrency =
+            try number(options.concurrency, atMost: 1024, "accel_options.concurrency").map(Int.init) ?? concurrency
+        if options.memory_limit != 0 { memoryLimit = Int(clamping: options.memory_limit) }
+    }
+}
+
+extension AccelModel.Source {
+    fileprivate init(_ text: String) {
+        if text.hasPrefix("key:") { self = .cached(key: String(text.dropFirst(4))) } else { self = .path(text) }
+    }
+}
+
+@c @implementation func accel_model_open(
+    _ source: UnsafePointer<CChar>?, _ options: UnsafePointer<accel_options>?,
+    _ model: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<accel_error>?
+) -> accel_status {
+    attempt(error) { () throws(AccelError) in
+        let target = try required(model, "model")
+        target.pointee = nil
+        let source = AccelModel.Source(try string(source, "source"))
+        let options = try optional(options, "accel_options")
+        let configuration = try Configuration(options)
+        let verify = options?.verify.map {
+            CallbackVerifier(callback: Callback(function: $0, context: options?.context))
+        }
+        let progress = options?.progress.map { Callback(function: $0, context: options?.context) }
+        let opened = try WaitingThread.wait { () async throws(AccelError) -> AccelModel in
+            try await AccelModel(source, trust: verify.map { .signed($0) } ?? .intact, configuration: configuration) {
+                progress?.function(progress?.context, $0.kind.rawValue, $0.fraction, nil)
+            }
+        }
+        target.pointee = try HandleTable.all.add(try ModelObject(opened))
+    }
+}
+
+@c @implementation func accel_model_release(_ model: OpaquePointer?) -> accel_status {
+    guard model != nil else { return AccelError.none }
+    return attempt(nil) { () throws(AccelError) in
+        try HandleTable.all.remove(model, as: ModelObject.self).releaseFunctions()
+    }
+}
+
+@c @implementation func accel_model_info_json(_ model: OpaquePointer?) -> UnsafePointer<CChar>? {
+    (try? HandleTable.all.object(model, as: ModelObject.self))?.infoText
+}
+
+@c @implementation func accel_model_trim(_ model: OpaquePointer?) -> accel_status {
+    attempt(nil) { () throws(AccelError) in
+        try HandleTable.all.object(model, as: ModelObject.self).model.trimMemory()
+    }
+}
+
+@c @implementation func accel_model_function_count(_ model: OpaquePointer?) -> Int {
+    (try? HandleTable.all.object(model, as: ModelObject.self))?.functions.count ?? 0
+}
+
+@c @implementation func accel_model_function_at(_ model: OpaquePointer?, _ index: Int) -> OpaquePointer? {
+    guard let object = try? HandleTable.all.object(model, as: ModelObject.self),
+        object.functions.indices.contains(index)
+    else { return nil }
+    return object.functions[index].pointer
+}
+
+@c @implementation func accel_model_function(
+    _ model: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ function: UnsafeMutablePointer<OpaquePointer?>?,
+    _ error: UnsafeMutablePointer<accel_error>?
+) -> accel_status {
+    attempt(error) { () throws(AccelError) in
+        let target = try required(function, "function")
+        target.pointee = nil
+        let object = try HandleTable.all.object(model, as: ModelObject.self)
+        let found = try object.model.function(try string(name, "name")).description
+        guard let index = object.model.functions.firstIndex(where: { $0.name == found.name }) else {
+            throw AccelError(.internalFailure, "is not in the list of functions", at: found.name)
+        }
+        target.pointee = object.functions[index].pointer
+    }
+}

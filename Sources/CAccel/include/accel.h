@@ -1,0 +1,288 @@
+/*
+ * accel.h: opens and runs accelerator packages. C99 and C++11. Link libaccel, or libaccelconvert, which also has accel_convert.h.
+ *
+ * Every call returns an accel_status. Details go to the caller's accel_error, which may be NULL; it is written by success too.
+ * Every struct begins with struct_size, which the caller sets to sizeof: the library reads and writes nothing beyond it. Fields that
+ * the caller's version has and the library's has not must be zero. Fill structs with zeros first: zero is the default of every field.
+ *
+ * Handles are numbers in a pointer's clothes and are never dereferenced: NULL, a handle of another type, one that was released and any
+ * other value give ACCEL_INVALID. A released model, session or stream lives on inside of calls that have it, and of its own sessions
+ * and streams. Strings are UTF-8 with a final zero; those given are copied, those received live as long as the handle they came from.
+ *
+ * Threads: models, functions and cancel tokens may be used by all threads at a time; a session with its streams by one, and a second
+ * one gets ACCEL_BUSY. Callbacks may call everything. They must not throw or longjmp.
+ */
+#ifndef ACCEL_H
+#define ACCEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status and errors ---------------------------------------------------------------------------------------------- */
+
+/* Later versions may add numbers. */
+typedef int32_t accel_status;
+enum {
+    ACCEL_OK = 0,
+    ACCEL_END = 1,           /* accel_stream_next: there are no more tokens; not an error */
+    ACCEL_INVALID = 2,       /* an argument is wrong, e.g. a shape that does not fit */
+    ACCEL_NOT_FOUND = 3,     /* no file, function, tensor or backend of this name */
+    ACCEL_CORRUPT = 4,       /* a file is corrupt */
+    ACCEL_INTERNAL = 5,      /* a fault of the library */
+    ACCEL_CANCELLED = 6,     /* by a cancel token */
+    ACCEL_TIMED_OUT = 7,     /* the time limit was over first */
+    ACCEL_UNTRUSTED = 8,     /* the signature was not accepted */
+    ACCEL_UNSUPPORTED = 9,   /* no backend runs the model, or this version of the library lacks a field */
+    ACCEL_MEMORY = 10,       /* not enough memory */
+    ACCEL_BACKEND = 11,      /* any other failure of a backend */
+    ACCEL_NUMERICS = 12,     /* a backend misses the package's stored outputs */
+    ACCEL_INCOMPATIBLE = 13, /* an update has another interface */
+    ACCEL_STORAGE = 14,      /* a disk or a folder cannot be written */
+    ACCEL_BUSY = 15          /* another call has the session */
+};
+
+/* The parts of an error. Texts that do not fit are cut at a character. */
+typedef struct accel_error {
+    uint32_t struct_size;
+    accel_status code;
+    char message[1024]; /* the whole sentence, for people */
+    char place[256];    /* e.g. model[batch=1], input "input_ids"; empty if the message names it */
+    char expected[128]; /* e.g. I64[1,128]; empty if there is no such thing */
+    char found[128];    /* e.g. I64[1,5] */
+    char hint[504];     /* advice */
+} accel_error;
+
+/* The number of this interface. It changes only when old programs must be compiled again. */
+uint32_t accel_abi(void);
+/* The version of the library, e.g. "0.1.0". */
+const char *accel_version(void);
+/* The name of a status in words, e.g. "not found". Never NULL. */
+const char *accel_status_text(accel_status status);
+
+/* ---- cancelling ----------------------------------------------------------------------------------------------------- */
+
+/* A token that ends calls early. One token may serve many calls; once requested it stays so. */
+typedef struct accel_cancel accel_cancel;
+/* NULL when 65536 tokens exist. */
+accel_cancel *accel_cancel_create(void);
+/* May be called by any thread, and by a signal handler. Runs end at their next piece of work, and leave states as they were. */
+accel_status accel_cancel_request(accel_cancel *cancel);
+/* Calls that have the token go on without it. */
+accel_status accel_cancel_release(accel_cancel *cancel);
+
+/* ---- models --------------------------------------------------------------------------------------------------------- */
+
+/* An open package on a backend: one copy of the weights for all functions, sessions and threads. */
+typedef struct accel_model accel_model;
+/* A function of a model. It belongs to the model's handle, and goes with it. */
+typedef struct accel_function accel_function;
+
+/* Receives the progress of opening or converting, on a thread of the library or the caller's. `fraction` is from 0 to 1, or negative
+ * for a message; `item` may be NULL. The strings are valid during the call. */
+typedef void (*accel_progress)(void *context, const char *stage, double fraction, const char *item);
+/* Decides whether the signature of a package whose bytes are intact is accepted. `manifest` is what an SSH signature signs.
+ * Returns 0 to accept it. */
+typedef int32_t (*accel_verify)(void *context, const char *path, const void *manifest, size_t byte_count);
+
+enum {
+    ACCEL_PRESET_AUTOMATIC = 0,
+    ACCEL_PRESET_LOW_LATENCY = 1,
+    ACCEL_PRESET_LOW_MEMORY = 2,
+    ACCEL_PRESET_BACKGROUND = 3,
+    ACCEL_PRESET_REPRODUCIBLE = 4 /* the CPU, without fallback: the same bits everywhere */
+};
+
+typedef struct accel_options {
+    uint32_t struct_size;
+    uint32_t preset;       /* ACCEL_PRESET_... */
+    const char *backends;  /* NULL: the best one; "cpu": this one only; "a,b": these before the others, in this order */
+    int32_t threads;       /* of one run, at most 1024; 0: the preset's */
+    int32_t concurrency;   /* runs of accel_function_run at the same time, at most 1024; 0: 1 */
+    uint64_t memory_limit; /* bytes for values and states of one session; 0: the machine's memory */
+    accel_progress progress;
+    accel_verify verify;
+    void *context; /* of both callbacks */
+} accel_options;
+
+/* Opens a package: checks every byte, chooses a backend and loads the model there.
+ * source: the path of a folder or an archive, or "key:" and the 64 digits of a package in the cache. options may be NULL. */
+accel_status accel_model_open(const char *source, const accel_options *options, accel_model **model, accel_error *error);
+accel_status accel_model_release(accel_model *model);
+/* A JSON document: package digest, backend, the attempts with their reasons and times, functions. NULL without a model. */
+const char *accel_model_info_json(accel_model *model);
+/* Frees memory of runs that is not in use. */
+accel_status accel_model_trim(accel_model *model);
+
+/* The functions in the package's order; 0 and NULL if there is none. */
+size_t accel_model_function_count(accel_model *model);
+const accel_function *accel_model_function_at(accel_model *model, size_t index);
+/* A function by its name, e.g. "model[batch=1,sequence=128]", or by its part's, e.g. "model", if only one function has it. */
+accel_status accel_model_function(accel_model *model, const char *name, const accel_function **function, accel_error *error);
+/* NULL without a function. */
+const char *accel_function_name(const accel_function *function);
+
+/* ---- tensors -------------------------------------------------------------------------------------------------------- */
+
+/* The element types. Booleans are bytes that are 0 or 1. */
+enum {
+    ACCEL_F32 = 1,
+    ACCEL_F64 = 2,
+    ACCEL_F16 = 3,
+    ACCEL_BF16 = 4,
+    ACCEL_F8_E4M3 = 5,
+    ACCEL_F8_E5M2 = 6,
+    ACCEL_I64 = 7,
+    ACCEL_I32 = 8,
+    ACCEL_I16 = 9,
+    ACCEL_I8 = 10,
+    ACCEL_U64 = 11,
+    ACCEL_U32 = 12,
+    ACCEL_U16 = 13,
+    ACCEL_U8 = 14,
+    ACCEL_BOOL = 15
+};
+
+enum { ACCEL_INPUT = 0, ACCEL_OUTPUT = 1, ACCEL_STATE = 2 };
+
+/* An input, output or state of a function. */
+typedef struct accel_port {
+    uint32_t struct_size;
+    uint32_t type; /* ACCEL_F32 ... */
+    const char *name;
+    const char *role; /* e.g. "tokens" */
+    const int64_t *shape;
+    size_t rank;
+    size_t byte_count;
+} accel_port;
+
+/* kind: ACCEL_INPUT, ACCEL_OUTPUT or ACCEL_STATE. */
+size_t accel_function_port_count(const accel_function *function, uint32_t kind);
+/* port: filled in; its struct_size has to be set. */
+accel_status accel_function_port(
+    const accel_function *function, uint32_t kind, size_t index, accel_port *port, accel_error *error);
+
+/* Elements in row-major order in memory of the caller's, aligned to the element type. An array of these has the struct_size of its
+ * first element as its stride. */
+typedef struct accel_tensor {
+    uint32_t struct_size;
+    uint32_t type;
+    const char *name;
+    void *data; /* outputs: NULL lends the library's memory until the next call of the session */
+    size_t byte_count;
+    const int64_t *shape; /* NULL with rank 0: the function's */
+    size_t rank;
+} accel_tensor;
+
+/* How a run may end early. */
+typedef struct accel_run {
+    uint32_t struct_size;
+    uint32_t flags; /* 0 */
+    int64_t time_limit_ms; /* 0: none */
+    accel_cancel *cancel;
+} accel_run;
+
+/* Runs a function, each time with the initial values of its states. Many threads may call it; accel_options.concurrency of them run,
+ * and the others wait. All inputs are needed, in any order; outputs that are not named are not returned. Inputs are read where they lie,
+ * outputs are written where they shall lie. run may be NULL. */
+accel_status accel_function_run(
+    const accel_function *function, const accel_tensor *inputs, size_t input_count, accel_tensor *outputs,
+    size_t output_count, const accel_run *run, accel_error *error);
+
+/* ---- sessions ------------------------------------------------------------------------------------------------------- */
+
+/* The functions of a model over one memory of states, such as the key/value cache of a decoder. */
+typedef struct accel_session accel_session;
+/* The values of a session's states at one time. */
+typedef struct accel_snapshot accel_snapshot;
+/* Called once, on a thread of the library. error is valid during the call. */
+typedef void (*accel_done)(void *context, accel_status status, const accel_error *error);
+
+accel_status accel_session_create(accel_model *model, accel_session **session, accel_error *error);
+accel_status accel_session_release(accel_session *session);
+/* Runs a function of the session's model. A run that fails or ends early leaves the states as they were. For outputs without data, the
+ * tensor is filled in: type, data, byte_count, shape, rank. */
+accel_status accel_session_run(
+    accel_session *session, const accel_function *function, const accel_tensor *inputs, size_t input_count,
+    accel_tensor *outputs, size_t output_count, const accel_run *run, accel_error *error);
+/* The same on a thread of the library. Errors of arguments are returned at once, and then done is not called. Tensors' memory, and the
+ * array of outputs if it has tensors without data, have to stay until done is called. */
+accel_status accel_session_run_async(
+    accel_session *session, const accel_function *function, const accel_tensor *inputs, size_t input_count,
+    accel_tensor *outputs, size_t output_count, const accel_run *run, accel_done done, void *context, accel_error *error);
+/* Gives all states their initial values. */
+accel_status accel_session_reset(accel_session *session, accel_error *error);
+/* Forgets the tokens that accel_stream_next has put into the states, from a position on. */
+accel_status accel_session_rewind(accel_session *session, int64_t position, accel_error *error);
+/* Copies the states. */
+accel_status accel_session_snapshot(accel_session *session, accel_snapshot **snapshot, accel_error *error);
+/* Sets the states to those of a snapshot of the same model. */
+accel_status accel_session_restore(accel_session *session, accel_snapshot *snapshot, accel_error *error);
+/* 0 without a snapshot. */
+uint64_t accel_snapshot_byte_count(accel_snapshot *snapshot);
+accel_status accel_snapshot_release(accel_snapshot *snapshot);
+
+/* ---- generating tokens ---------------------------------------------------------------------------------------------- */
+
+/* Tokens that a session generates. Each one is computed when it is asked for. */
+typedef struct accel_stream accel_stream;
+
+enum { ACCEL_GREEDY = 0, ACCEL_RANDOM = 1 };
+
+typedef struct accel_generation {
+    uint32_t struct_size;
+    uint32_t sampling; /* ACCEL_GREEDY or ACCEL_RANDOM */
+    /* The whole sequence from its first token: what the session holds of it does not run again. */
+    const int64_t *tokens;
+    size_t token_count;
+    int64_t max_tokens; /* 0: 256 */
+    /* Tokens after which nothing is generated; they are part of the stream. */
+    const int64_t *stop_tokens;
+    size_t stop_token_count;
+    float temperature; /* 0: 1 */
+    float top_p;       /* 0: 1 */
+    int64_t top_k;     /* 0: all */
+    uint64_t seed;
+    int64_t time_limit_ms; /* from the first token that is asked for; 0: none */
+    accel_cancel *cancel;
+    /* Inputs beside tokens and position, which are copied: the same for each run. */
+    const accel_tensor *inputs;
+    size_t input_count;
+} accel_generation;
+
+/* Why a stream has ended. */
+enum {
+    ACCEL_NOT_ENDED = 0,
+    ACCEL_STOP_TOKEN = 1,
+    ACCEL_MAX_TOKENS = 2,
+    ACCEL_CACHE_FULL = 3,
+    ACCEL_STREAM_CANCELLED = 4,
+    ACCEL_STREAM_TIMED_OUT = 5,
+    ACCEL_OTHER_REASON = 6
+};
+
+typedef struct accel_summary {
+    uint32_t struct_size;
+    uint32_t reason;
+    uint64_t reused_tokens; /* of the prompt, that the session held already */
+    uint64_t prompt_tokens; /* of the prompt, that ran */
+    uint64_t generated_tokens;
+    uint64_t prompt_ns;
+    uint64_t generation_ns;
+} accel_summary;
+
+accel_status accel_session_generate(
+    accel_session *session, const accel_generation *options, accel_stream **stream, accel_error *error);
+/* Computes the next token. ACCEL_END after the last one, also when the stream was cancelled or its time is over: the summary says why. */
+accel_status accel_stream_next(accel_stream *stream, int64_t *token, accel_error *error);
+/* summary: filled in; its struct_size has to be set. While the stream goes on its reason is ACCEL_NOT_ENDED, and its numbers are 0. */
+accel_status accel_stream_summary(accel_stream *stream, accel_summary *summary, accel_error *error);
+accel_status accel_stream_release(accel_stream *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# Builds the C libraries as they are shipped, into .build/libaccel (Linux):
+#   include/   accel.h, accel_convert.h, accel.hpp
+#   lib/       libaccel.so.1: models, sessions, streams; at most 8 MB. libaccelconvert.so.1: the same and conversion.
+#              pkgconfig/accel.pc, pkgconfig/accelconvert.pc
+# and checks what they export, need and are called, the interface against Tests/AccelCTests/libaccel.abi, and the examples.
+# usage: libaccel.sh
+#        libaccel.sh abi LIBRARY CONVERTING-LIBRARY     prints the interface: exported functions, sizes and offsets of structs
+#        libaccel.sh update                             writes the interface of the libraries in .build/libaccel to libaccel.abi
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/setup.sh
+dist=$PWD/.build/libaccel
+limit=8000000
+interface=Tests/AccelCTests/libaccel.abi
+headers=Sources/CAccel/include
+compiler=$(command -v clang || command -v cc)
+# The C++ compiler beside it knows the C++ library of the system.
+compilerxx=$(command -v clang++ || command -v c++)
+
+fail() { echo "libaccel: $*" >&2; exit 1; }
+
+exported() { # library: its functions, without versions and what the linker adds for them
+    nm -D --defined-only "$1" | awk '$3 !~ /^ACCEL_/ { sub(/@.*/, "", $3); print $3 }' | sort -u
+}
+
+layouts() { # the structs of the headers, by a program made of what the preprocessor leaves of them
+    local scratch
+    scratch=$(mktemp -d)
+    {
+        printf '#include <stddef.h>\n#include <stdio.h>\n#include "accel_convert.h"\nint main(void) {\n'
+        "$compiler" -E -P "-I$headers" "$headers/accel_convert.h" | awk '
+            /^typedef struct accel_[a-z]+ \{$/ { name = $3; printf "    printf(\"%s %%zu\\n\", sizeof(%s));\n", name, name; next }
+            /^}/ { name = ""; next }
+            name != "" && /;/ {
+                sub(/;.*/, ""); sub(/\[.*/, ""); field = $NF; sub(/^\**/, "", field)
+                printf "    printf(\"%s.%s %%zu\\n\", offsetof(%s, %s));\n", name, field, name, field
+            }'
+        printf '    return 0;\n}\n'
+    } >"$scratch/layouts.c"
+    "$compiler" "-I$headers" "$scratch/layouts.c" -o "$scratch/layouts"
+    "$scratch/layouts"
+    rm -rf "$scratch"
+}
+
+abi() { # library, converting library
+    echo "# The binary interface of the C libraries, on processors of 64 bits: functions, then sizes of structs and offsets of fields."
+    exported "$1" | grep '^accel_' | sed 's/^/libaccel /'
+    comm -13 <(exported "$1" | grep '^accel_') <(exported "$2" | grep '^accel_') | sed 's/^/libaccelconvert /'
+    layouts
+}
+
+make() { # product, name of the library
+    local scratch=.build/libaccel-build
+    swift build -c release --product "$1" --scratch-path "$scratch" -Xswiftc -static-stdlib -Xlinker "-soname=$2.so.1" \
+        -Xlinker "--version-script=$PWD/scripts/libaccel/accel.map" -Xlinker --gc-sections -Xlinker -s
+    cp "$scratch/release/lib$1.so" "$dist/lib/$2.so.1"
+    ln -sf "$2.so.1" "$dist/lib/$2.so"
+    cat >"$dist/lib/pkgconfig/${2#lib}.pc" <<END
+prefix=\${pcfiledir}/../..
+Name: ${2#lib}
+Description: opens and runs accelerator packages${3:-}
+Version: $version
+Cflags: -I\${prefix}/include
+Libs: -L\${prefix}/lib -l${2#lib}
+END
+}
+
+check() { # library
+    local library=$dist/lib/$1.so.1 others
+    others=$(exported "$library" | grep -v '^accel_' || true)
+    [ -z "$others" ] || fail "$1 exports more than accel_*: $(head -3 <<<"$others")"
+    readelf -d "$library" | grep -q "SONAME.*\[$1.so.1\]" || fail "$1 has another soname"
+    # Swift's own libraries are inside; what is left is the C library and zlib.
+    others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(ld-linux.*|lib(c|m|z|gcc_s|stdc\+\+|dl|pthread)\.so.*)$' || true)
+    [ -z "$others" ] || fail "$1 needs $others"
+    others=$(readelf -d "$library" | grep -E 'RPATH|RUNPATH' | grep -v '\[$ORIGIN\]' || true)
+    [ -z "$others" ] || fail "$1 has a run path of this machine: $others"
+    echo "$1: $(wc -c <"$library") bytes"
+}
+
+examples() { # compiles and runs the examples against the libraries
+    local scratch flags=(-Wall -Wextra -pedantic -Werror "-I$dist/include" "-L$dist/lib" "-Wl,-rpath,$dist/lib")
+    scratch=$(mktemp -d)
+    for library in accel accelconvert; do
+        "$compiler" -std=c99 "${flags[@]}" Examples/embed.c "-l$library" -o "$scratch/embed-$library"
+        "$compiler" -std=c99 "${flags[@]}" Examples/generate.c "-l$library" -o "$scratch/generate-$library"
+        "$compilerxx" -std=c++11 "${flags[@]}" Examples/examples.cpp "-l$library" -o "$scratch/examples-$library"
+    done
+    "$compiler" -std=c99 "${flags[@]}" Examples/convert.c -laccelconvert -o "$scratch/convert"
+    "$scratch/convert" Tests/Fixtures/bert_base "$scratch/bert.accelpkg" batch=1,sequence=5
+    "$scratch/convert" Tests/Fixtures/qwen3_small "$scratch/qwen.accelpkg" batch=1,tokens=4,cache=16 batch=1,tokens=1,cache=16
+    local embed=("$scratch/bert.accelpkg" model last_hidden_state 1 2 3 4 5) generate=("$scratch/qwen.accelpkg" 5 5 17 3 29 11 2)
+    "$scratch/embed-accel" "${embed[@]}" >"$scratch/embedded"
+    "$scratch/generate-accel" "${generate[@]}" >"$scratch/generated"
+    [ "$(wc -l <"$scratch/generated")" = 6 ] || fail "generate printed $(cat "$scratch/generated")"
+    "$scratch/embed-accelconvert" "${embed[@]}" | cmp - "$scratch/embedded"
+    "$scratch/generate-accelconvert" "${generate[@]}" | cmp - "$scratch/generated"
+    "$scratch/examples-accel" embed "${embed[@]}" | cmp - "$scratch/embedded"
+    "$scratch/examples-accelconvert" generate "${generate[@]}" | cmp - "$scratch/generated"
+    if command -v python3 >/dev/null; then
+        python3 Examples/examples.py "$dist/lib/libaccel.so.1" embed "${embed[@]}" | cmp - "$scratch/embedded"
+        python3 Examples/examples.py "$dist/lib/libaccelconvert.so.1" generate "${generate[@]}" | cmp - "$scratch/generated"
+    else
+        echo "python3 is not installed: the example in Python is not run"
+    fi
+    rm -rf "$scratch"
+}
+
+case ${1:-} in
+abi) abi "$2" "$3" ;;
+update) abi "$dist/lib/libaccel.so.1" "$dist/lib/libaccelconvert.so.1" >"$interface" ;;
+"")
+    [ "$(uname)" = Linux ] || { echo "libaccel: the libraries are built on Linux only; on Apple's systems apps link the product Accel"; exit; }
+    version=$(sed -n 's/.*static let version = "\([0-9.]*\)".*/\1/p' Sources/AccelPackages/PackageFormat.swift | head -1)
+    rm -rf "$dist"
+    mkdir -p "$dist/lib/pkgconfig" "$dist/include"
+    cp $headers/accel.h $headers/accel_convert.h $headers/accel.hpp "$dist/include"
+    make AccelC libaccel
+    make AccelCConvert libaccelconvert ", and converts models to them"
+    check libaccel
+    check libaccelconvert
+    bytes=$(wc -c <"$dist/lib/libaccel.so.1")
+    [ "$bytes" -le $limit ] || fail "libaccel has $bytes bytes, more than $limit"
+    abi "$dist/lib/libaccel.so.1" "$dist/lib/libaccelconvert.so.1" | diff -u "$interface" - \
+        || fail "the interface has changed (- before, + now); where that is meant and old programs still run, run libaccel.sh update"
+    examples
+    echo "libaccel: $dist"
+    ;;
+*)
+    echo "usage: libaccel.sh [abi LIBRARY CONVERTING-LIBRARY | update]" >&2
+    exit 2
+    ;;
+esac
