@@ -28,7 +28,7 @@ MODELS = {
             full_attention=dict(rope_type="linear", rope_theta=40000.0, factor=2.0),
             sliding_attention=dict(rope_type="default", rope_theta=800.0)))),
     "gpt2": ("GPT2", "LMHeadModel", dict(
-        n_embd=256, n_head=4, n_layer=2, n_positions=64, n_inner=512, vocab_size=331, bos_token_id=1, eos_token_id=2)),
+        n_embd=256, n_head=4, n_layer=2, n_positions=64, n_inner=1024, vocab_size=331, bos_token_id=1, eos_token_id=2)),
     "bert": ("Bert", "Model", ENCODER),
     "roberta": ("Roberta", "Model", ENCODER | dict(pad_token_id=1)),
     "distilbert": ("DistilBert", "Model", dict(
