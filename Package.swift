@@ -28,7 +28,7 @@ func layer(
     default:
         return .target(
             name: name, dependencies: dependencies,
-            path: ["TestSupport", "BackendConformance"].contains(name) ? "Tests/\(name)" : nil,
+            path: ["TestSupport", "BackendConformance", "CCalls"].contains(name) ? "Tests/\(name)" : nil,
             swiftSettings: swiftSettings, linkerSettings: linkerSettings)
     }
 }
@@ -125,8 +125,9 @@ let package = Package(
         .target(name: "CAccel"),
         layer("AccelC", over: ["Accel", "CAccel"]),
         layer("AccelCConvert", over: ["AccelC", "AccelConversion"]),
+        layer("CCalls", over: ["AccelC", "AccelModelFamilies", "AccelPackages", "TestSupport"]),
         layer(
-            "AccelCTests", over: ["AccelC", "AccelCConvert", "AccelModelFamilies", "TestSupport"], kind: .test,
+            "AccelCTests", over: ["AccelC", "AccelCConvert", "CCalls", "TestSupport"], kind: .test,
             exclude: ["libaccel.abi"]),
     ]
 #endif
@@ -136,7 +137,7 @@ if Context.environment["ACCELC_FUZZ"] != nil {
     let fuzz = layer(
         "FuzzTargets",
         over: [
-            "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelC",
+            "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "CCalls",
             "TestSupport",
         ])
     fuzz.path = "Tests/Fuzz"

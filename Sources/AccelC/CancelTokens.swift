@@ -3,7 +3,7 @@
 package import Accel
 import AccelByteIO
 import AccelPlatform
-internal import CAccel
+public import CAccel
 import Synchronization
 
 /// The cancel tokens: one atomic word each, of memory that is never freed. Requesting takes no lock and allocates nothing, so that a
@@ -100,12 +100,12 @@ package func cancelPoll(_ pointer: OpaquePointer?) throws(AccelError) -> (@Senda
     try CancelTokens.all.poll(pointer)
 }
 
-@c @implementation func accel_cancel_create() -> OpaquePointer? { CancelTokens.all.create() }
+@c @implementation public func accel_cancel_create() -> OpaquePointer? { CancelTokens.all.create() }
 
-@c @implementation func accel_cancel_request(_ cancel: OpaquePointer?) -> accel_status {
+@c @implementation public func accel_cancel_request(_ cancel: OpaquePointer?) -> accel_status {
     CancelTokens.all.request(cancel) ? AccelError.none : AccelError.Code.invalid.rawValue
 }
 
-@c @implementation func accel_cancel_release(_ cancel: OpaquePointer?) -> accel_status {
+@c @implementation public func accel_cancel_release(_ cancel: OpaquePointer?) -> accel_status {
     cancel == nil || CancelTokens.all.release(cancel) ? AccelError.none : AccelError.Code.invalid.rawValue
 }

@@ -20,24 +20,10 @@ extension AccelError {
 
     /// The values of problems of the form `expected A, found B`.
     private var expectedAndFound: (String, String) {
-        guard let start = problem.rangeOf("expected ") else { return ("", "") }
+        guard let start = problem.place(of: "expected ") else { return ("", "") }
         let rest = problem[start.upperBound...]
-        guard let middle = rest.rangeOf(", found ") else { return (String(rest), "") }
+        guard let middle = rest.place(of: ", found ") else { return (String(rest), "") }
         return (String(rest[..<middle.lowerBound]), String(rest[middle.upperBound...]))
-    }
-}
-
-extension StringProtocol {
-    /// The first place of a text; without Foundation and regular expressions.
-    fileprivate func rangeOf(_ text: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text), let end = index(start, offsetBy: text.count, limitedBy: endIndex) {
-                return start..<end
-            }
-            start = index(after: start)
-        }
-        return nil
     }
 }
 

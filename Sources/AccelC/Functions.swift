@@ -4,7 +4,7 @@ import Accel
 import AccelByteIO
 import AccelPrograms
 import AccelTensors
-internal import CAccel
+public import CAccel
 
 /// What a handle of a function stands for.
 final class FunctionObject: HandledObject {
@@ -74,15 +74,15 @@ extension RunOptions {
     }
 }
 
-@c @implementation func accel_function_name(_ function: OpaquePointer?) -> UnsafePointer<CChar>? {
+@c @implementation public func accel_function_name(_ function: OpaquePointer?) -> UnsafePointer<CChar>? {
     (try? HandleTable.all.object(function, as: FunctionObject.self))?.nameText
 }
 
-@c @implementation func accel_function_port_count(_ function: OpaquePointer?, _ kind: UInt32) -> Int {
+@c @implementation public func accel_function_port_count(_ function: OpaquePointer?, _ kind: UInt32) -> Int {
     (try? HandleTable.all.object(function, as: FunctionObject.self).ports(kind))?.count ?? 0
 }
 
-@c @implementation func accel_function_port(
+@c @implementation public func accel_function_port(
     _ function: OpaquePointer?, _ kind: UInt32, _ index: Int, _ port: UnsafeMutablePointer<accel_port>?,
     _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
@@ -104,7 +104,7 @@ extension RunOptions {
     }
 }
 
-@c @implementation func accel_function_run(
+@c @implementation public func accel_function_run(
     _ function: OpaquePointer?, _ inputs: UnsafePointer<accel_tensor>?, _ inputCount: Int,
     _ outputs: UnsafeMutablePointer<accel_tensor>?, _ outputCount: Int, _ run: UnsafePointer<accel_run>?,
     _ error: UnsafeMutablePointer<accel_error>?

@@ -3,7 +3,7 @@
 import Accel
 import AccelByteIO
 import AccelTensors
-internal import CAccel
+public import CAccel
 
 /// What a handle of a stream stands for.
 final class StreamObject: HandledObject {
@@ -71,7 +71,7 @@ extension AccelTensor {
     }
 }
 
-@c @implementation func accel_session_generate(
+@c @implementation public func accel_session_generate(
     _ session: OpaquePointer?, _ options: UnsafePointer<accel_generation>?,
     _ stream: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
@@ -87,7 +87,7 @@ extension AccelTensor {
     }
 }
 
-@c @implementation func accel_stream_next(
+@c @implementation public func accel_stream_next(
     _ stream: OpaquePointer?, _ token: UnsafeMutablePointer<Int64>?, _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
     var hasEnded = false
@@ -124,7 +124,7 @@ extension Duration {
     }
 }
 
-@c @implementation func accel_stream_summary(
+@c @implementation public func accel_stream_summary(
     _ stream: OpaquePointer?, _ summary: UnsafeMutablePointer<accel_summary>?,
     _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
@@ -142,6 +142,6 @@ extension Duration {
     }
 }
 
-@c @implementation func accel_stream_release(_ stream: OpaquePointer?) -> accel_status {
+@c @implementation public func accel_stream_release(_ stream: OpaquePointer?) -> accel_status {
     HandleTable.all.release(stream, as: StreamObject.self)
 }

@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
 import AccelPackages
-internal import CAccel
+public import CAccel
 
 /// Texts that live as long as the process.
 private let constants = Constants()
@@ -31,10 +31,10 @@ private struct Constants: Sendable {
     var version: UnsafePointer<CChar> { release.pointer }
 }
 
-@c @implementation func accel_abi() -> UInt32 { 1 }
+@c @implementation public func accel_abi() -> UInt32 { 1 }
 
-@c @implementation func accel_version() -> UnsafePointer<CChar>? { constants.version }
+@c @implementation public func accel_version() -> UnsafePointer<CChar>? { constants.version }
 
-@c @implementation func accel_status_text(_ status: accel_status) -> UnsafePointer<CChar>? {
+@c @implementation public func accel_status_text(_ status: accel_status) -> UnsafePointer<CChar>? {
     constants.text(of: status)
 }

@@ -3,7 +3,7 @@
 import Accel
 import AccelByteIO
 import AccelPrograms
-internal import CAccel
+public import CAccel
 
 /// What a handle of a model stands for.
 final class ModelObject: HandledObject {
@@ -121,7 +121,7 @@ extension AccelModel.Source {
     }
 }
 
-@c @implementation func accel_model_open(
+@c @implementation public func accel_model_open(
     _ source: UnsafePointer<CChar>?, _ options: UnsafePointer<accel_options>?,
     _ model: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
@@ -144,35 +144,35 @@ extension AccelModel.Source {
     }
 }
 
-@c @implementation func accel_model_release(_ model: OpaquePointer?) -> accel_status {
+@c @implementation public func accel_model_release(_ model: OpaquePointer?) -> accel_status {
     guard model != nil else { return AccelError.none }
     return attempt(nil) { () throws(AccelError) in
         try HandleTable.all.remove(model, as: ModelObject.self).releaseFunctions()
     }
 }
 
-@c @implementation func accel_model_info_json(_ model: OpaquePointer?) -> UnsafePointer<CChar>? {
+@c @implementation public func accel_model_info_json(_ model: OpaquePointer?) -> UnsafePointer<CChar>? {
     (try? HandleTable.all.object(model, as: ModelObject.self))?.infoText
 }
 
-@c @implementation func accel_model_trim(_ model: OpaquePointer?) -> accel_status {
+@c @implementation public func accel_model_trim(_ model: OpaquePointer?) -> accel_status {
     attempt(nil) { () throws(AccelError) in
         try HandleTable.all.object(model, as: ModelObject.self).model.trimMemory()
     }
 }
 
-@c @implementation func accel_model_function_count(_ model: OpaquePointer?) -> Int {
+@c @implementation public func accel_model_function_count(_ model: OpaquePointer?) -> Int {
     (try? HandleTable.all.object(model, as: ModelObject.self))?.functions.count ?? 0
 }
 
-@c @implementation func accel_model_function_at(_ model: OpaquePointer?, _ index: Int) -> OpaquePointer? {
+@c @implementation public func accel_model_function_at(_ model: OpaquePointer?, _ index: Int) -> OpaquePointer? {
     guard let object = try? HandleTable.all.object(model, as: ModelObject.self),
         object.functions.indices.contains(index)
     else { return nil }
     return object.functions[index].pointer
 }
 
-@c @implementation func accel_model_function(
+@c @implementation public func accel_model_function(
     _ model: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ function: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {

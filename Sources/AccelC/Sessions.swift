@@ -3,7 +3,7 @@
 import Accel
 import AccelByteIO
 import AccelTensors
-internal import CAccel
+public import CAccel
 import Synchronization
 
 /// What a handle of a session stands for.
@@ -74,7 +74,7 @@ final class SnapshotObject: HandledObject {
     init(_ snapshot: AccelSession.Snapshot, of model: AccelModel) { (self.snapshot, self.model) = (snapshot, model) }
 }
 
-@c @implementation func accel_session_create(
+@c @implementation public func accel_session_create(
     _ model: OpaquePointer?, _ session: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
@@ -86,11 +86,11 @@ final class SnapshotObject: HandledObject {
     }
 }
 
-@c @implementation func accel_session_release(_ session: OpaquePointer?) -> accel_status {
+@c @implementation public func accel_session_release(_ session: OpaquePointer?) -> accel_status {
     HandleTable.all.release(session, as: SessionObject.self)
 }
 
-@c @implementation func accel_session_run(
+@c @implementation public func accel_session_run(
     _ session: OpaquePointer?, _ function: OpaquePointer?, _ inputs: UnsafePointer<accel_tensor>?, _ inputCount: Int,
     _ outputs: UnsafeMutablePointer<accel_tensor>?, _ outputCount: Int, _ run: UnsafePointer<accel_run>?,
     _ error: UnsafeMutablePointer<accel_error>?
@@ -106,7 +106,7 @@ final class SnapshotObject: HandledObject {
     }
 }
 
-@c @implementation func accel_session_run_async(
+@c @implementation public func accel_session_run_async(
     _ session: OpaquePointer?, _ function: OpaquePointer?, _ inputs: UnsafePointer<accel_tensor>?, _ inputCount: Int,
     _ outputs: UnsafeMutablePointer<accel_tensor>?, _ outputCount: Int, _ run: UnsafePointer<accel_run>?,
     _ done: accel_done?, _ context: UnsafeMutableRawPointer?, _ error: UnsafeMutablePointer<accel_error>?
@@ -135,7 +135,7 @@ final class SnapshotObject: HandledObject {
     }
 }
 
-@c @implementation func accel_session_reset(
+@c @implementation public func accel_session_reset(
     _ session: OpaquePointer?, _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
     attempt(error) { () throws(AccelError) in
@@ -145,7 +145,7 @@ final class SnapshotObject: HandledObject {
     }
 }
 
-@c @implementation func accel_session_rewind(
+@c @implementation public func accel_session_rewind(
     _ session: OpaquePointer?, _ position: Int64, _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
     attempt(error) { () throws(AccelError) in
@@ -155,7 +155,7 @@ final class SnapshotObject: HandledObject {
     }
 }
 
-@c @implementation func accel_session_snapshot(
+@c @implementation public func accel_session_snapshot(
     _ session: OpaquePointer?, _ snapshot: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
@@ -168,7 +168,7 @@ final class SnapshotObject: HandledObject {
     }
 }
 
-@c @implementation func accel_session_restore(
+@c @implementation public func accel_session_restore(
     _ session: OpaquePointer?, _ snapshot: OpaquePointer?, _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
     attempt(error) { () throws(AccelError) in
@@ -181,11 +181,11 @@ final class SnapshotObject: HandledObject {
     }
 }
 
-@c @implementation func accel_snapshot_byte_count(_ snapshot: OpaquePointer?) -> UInt64 {
+@c @implementation public func accel_snapshot_byte_count(_ snapshot: OpaquePointer?) -> UInt64 {
     let object = try? HandleTable.all.object(snapshot, as: SnapshotObject.self)
     return UInt64(clamping: object?.snapshot.byteCount ?? 0)
 }
 
-@c @implementation func accel_snapshot_release(_ snapshot: OpaquePointer?) -> accel_status {
+@c @implementation public func accel_snapshot_release(_ snapshot: OpaquePointer?) -> accel_status {
     HandleTable.all.release(snapshot, as: SnapshotObject.self)
 }

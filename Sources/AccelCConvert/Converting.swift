@@ -7,7 +7,7 @@ import AccelConversion
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
-internal import CAccel
+public import CAccel
 
 /// A conversion that C asks for, as a JSON object.
 struct ConversionRequest {
@@ -58,7 +58,7 @@ struct ConversionRequest {
     fileprivate static let file = "the request"
 }
 
-@c @implementation func accel_convert(
+@c @implementation public func accel_convert(
     _ request: UnsafePointer<CChar>?, _ options: UnsafePointer<accel_conversion>?,
     _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {

@@ -56,7 +56,7 @@ struct PackageFolder: PackageFiles {
             throw FormatError(file: describe(name), location: error.location, reason: error.reason)
         } catch let error as RequestError {
             throw RequestError(
-                error.description.replacing(folder, with: path, maxReplacements: 1), status: error.exitStatus)
+                error.description.substituting(folder, by: path, atMost: 1), status: error.exitStatus)
         }
     }
 }

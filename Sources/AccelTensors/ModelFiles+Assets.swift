@@ -16,10 +16,19 @@ extension ModelFiles {
                 || name.hasPrefix("tokenizer") && name.hasSuffix(".json")
             {
                 try openIfFile(name)
-            } else if name.contains(/^[0-9]+_[A-Za-z]+$/) {
+            } else if Self.isModule(name) {
                 try openIfFile("\(name)/config.json")
             }
         }
+    }
+
+    /// Whether a folder is named like a module of sentence-transformers: digits, `_` and letters.
+    private static func isModule(_ name: String) -> Bool {
+        let digits = name.utf8.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+        let rest = name.utf8.dropFirst(digits.count)
+        let letters = rest.dropFirst()
+        return !digits.isEmpty && rest.first == UInt8(ascii: "_") && !letters.isEmpty
+            && letters.allSatisfy { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 | 0x20 }
     }
 
     private func openIfFile(_ name: String) throws {

@@ -114,6 +114,6 @@ extension TemporaryPaths {
     }
 
     private static func reason(_ reason: String, of location: String, as path: String, _ isBack: Bool) -> String {
-        reason.replacing(location, with: path) + (isBack ? "" : "; it is now at \(location)")
+        reason.substituting(location, by: path) + (isBack ? "" : "; it is now at \(location)")
     }
 }

@@ -21,7 +21,7 @@ extension CacheKey {
             if found != family { return "family \(found) instead of \(family)" }
         }
         // The key has all codecs that the recipe may choose, the package those that it chose.
-        let known = Set((value("codecs") ?? "").split(separator: ", ").map(String.init))
+        let known = Set((value("codecs") ?? "").parts(between: ", "))
         for (name, version) in provenance.codecVersions.sorted(by: { $0.key < $1.key })
         where !known.contains("\(name) \(version)") {
             return "the codec \(name) \(version), which is none of \(value("codecs") ?? "none")"
