@@ -91,11 +91,11 @@ examples() { # compiles and runs the examples against the libraries
     local scratch flags=(-Wall -Wextra -pedantic -Werror "-I$dist/include" "-L$dist/lib" "-Wl,-rpath,$dist/lib")
     scratch=$(mktemp -d)
     for library in accel accelconvert; do
-        "$compiler" -std=c99 "${flags[@]}" Examples/embed.c "-l$library" -o "$scratch/embed-$library"
-        "$compiler" -std=c99 "${flags[@]}" Examples/generate.c "-l$library" -o "$scratch/generate-$library"
-        "$compilerxx" -std=c++11 "${flags[@]}" Examples/examples.cpp "-l$library" -o "$scratch/examples-$library"
+        "$compiler" -std=c99 "${flags[@]}" scripts/libaccel/examples/embed.c "-l$library" -o "$scratch/embed-$library"
+        "$compiler" -std=c99 "${flags[@]}" scripts/libaccel/examples/generate.c "-l$library" -o "$scratch/generate-$library"
+        "$compilerxx" -std=c++11 "${flags[@]}" scripts/libaccel/examples/examples.cpp "-l$library" -o "$scratch/examples-$library"
     done
-    "$compiler" -std=c99 "${flags[@]}" Examples/convert.c -laccelconvert -o "$scratch/convert"
+    "$compiler" -std=c99 "${flags[@]}" scripts/libaccel/examples/convert.c -laccelconvert -o "$scratch/convert"
     "$scratch/convert" Tests/Fixtures/bert_base "$scratch/bert.accelpkg" batch=1,sequence=5
     "$scratch/convert" Tests/Fixtures/qwen3_small "$scratch/qwen.accelpkg" batch=1,tokens=4,cache=16 batch=1,tokens=1,cache=16
     local embed=("$scratch/bert.accelpkg" model last_hidden_state 1 2 3 4 5) generate=("$scratch/qwen.accelpkg" 5 5 17 3 29 11 2)
@@ -107,8 +107,8 @@ examples() { # compiles and runs the examples against the libraries
     "$scratch/examples-accel" embed "${embed[@]}" | cmp - "$scratch/embedded"
     "$scratch/examples-accelconvert" generate "${generate[@]}" | cmp - "$scratch/generated"
     if command -v python3 >/dev/null; then
-        python3 Examples/examples.py "$dist/lib/libaccel.so.1" embed "${embed[@]}" | cmp - "$scratch/embedded"
-        python3 Examples/examples.py "$dist/lib/libaccelconvert.so.1" generate "${generate[@]}" | cmp - "$scratch/generated"
+        python3 scripts/libaccel/examples/examples.py "$dist/lib/libaccel.so.1" embed "${embed[@]}" | cmp - "$scratch/embedded"
+        python3 scripts/libaccel/examples/examples.py "$dist/lib/libaccelconvert.so.1" generate "${generate[@]}" | cmp - "$scratch/generated"
     else
         echo "python3 is not installed: the example in Python is not run"
     fi

@@ -43,7 +43,7 @@ import Testing
         private static func compiled(_ source: String, _ words: [String], library: String = "AccelC") throws -> String {
             let program = "\(CPackages.folder)/\(source)-\(library)"
             _ = try output(
-                words + ["-Wall", "-Wextra", "-pedantic", "-Werror", "-ISources/CAccel/include", "Examples/\(source)"]
+                words + ["-Wall", "-Wextra", "-pedantic", "-Werror", "-ISources/CAccel/include", "scripts/libaccel/examples/\(source)"]
                     + sanitizer + ["-L\(libraries)", "-l\(library)", "-Wl,-rpath,\(libraries)", "-o", program])
             return program
         }
@@ -100,7 +100,7 @@ import Testing
 
         @Test("in Python by ctypes", .disabled(if: python != nil, Comment(rawValue: python ?? "")))
         func inPython() async throws {
-            let program = ["python3", "Examples/examples.py", "\(Self.libraries)/libAccelC.so"]
+            let program = ["python3", "scripts/libaccel/examples/examples.py", "\(Self.libraries)/libAccelC.so"]
             try await check(generate: program + ["generate"], embed: program + ["embed"])
         }
 
