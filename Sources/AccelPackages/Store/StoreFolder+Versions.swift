@@ -101,8 +101,12 @@ extension StoreFolder {
         }
     }
 
-    /// Removes the versions that no record names and nobody has open. To be called by who guards the model.
+    /// Removes the versions that no record names and nobody has open, and records that were never finished. To be called by who
+    /// guards the model.
     package func sweep(_ name: String) throws {
+        for entry in (try? Files.list(path(of: name))) ?? [] where TemporaryPaths.isSibling(entry, of: Self.recordName) {
+            try? Files.removeTree("\(path(of: name))/\(entry)")
+        }
         let named = Set(try record(of: name)?.versions ?? []).union(leased())
         for version in versions(of: name) where !named.contains(version) { try remove(version, of: name) }
     }

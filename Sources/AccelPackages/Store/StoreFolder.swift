@@ -13,7 +13,7 @@ package struct StoreFolder: Sendable {
     package let root: String
     private static let markName = "store.json"
     private static let readmeName = "README"
-    private static let recordName = "record.json"
+    static let recordName = "record.json"
     private static let gateName = "gate"
     private static let updateName = "update.lock"
     private static let trialName = "trial.lock"
