@@ -96,7 +96,7 @@ package struct StoreFolder: Sendable {
         }
     }
 
-    private static func isName(_ name: String) -> Bool {
+    static func isName(_ name: String) -> Bool {
         !name.contains("/") && !name.hasPrefix(".") && name.utf8.count <= 100 && PackageFormat.isSafeName(name)
     }
 
