@@ -126,7 +126,7 @@ extension StoreFolder {
     /// Removes the folder of a model that has no record, unless something is left in it, or an update is under way.
     package func removeFolder(of name: String) {
         guard Self.isName(name) else { return }
-        guard Files.kindWithoutFollowing("\(path(of: name))/\(Self.ownNames[0])") == nil, versions(of: name).isEmpty
+        guard Files.kindWithoutFollowing("\(path(of: name))/\(Self.recordName)") == nil, versions(of: name).isEmpty
         else {
             return
         }

@@ -36,7 +36,8 @@ struct ModelStoreTests {
     @Test(
         "names that are no file names everywhere, and twins of other names, are refused",
         arguments: [
-            "", ".", "..", "../m", "../empty", "a/b", ".hidden", "a\\b", "a:b", String(repeating: "a", count: 101), "M", "a\u{0}b",
+            "", ".", "..", "../m", "../empty", "a/b", ".hidden", "a\\b", "a:b", String(repeating: "a", count: 101), "M",
+            "a\u{0}b",
             "a\nb",
         ])
     func names(_ name: String) async throws {
