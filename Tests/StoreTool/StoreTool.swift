@@ -36,9 +36,10 @@ enum StoreTool {
                 of: AccelModel(.stored("model", in: store(words[2])), configuration: configuration))
         case "leftovers":
             let entries = try Files.list("\(words[2])/models/model")
-            let own = ["record.json", "gate", "update.lock", "trial.lock"]
+            // A lock of a trial may stay until the next update.
+            let own = ["record.json", "gate", "update.lock"]
             print(
-                entries.count { !own.contains($0) && Digest(hexadecimal: $0) == nil },
+                entries.count { !own.contains($0) && !$0.hasSuffix(".trial") && Digest(hexadecimal: $0) == nil },
                 entries.count { Digest(hexadecimal: $0) != nil })
         case "swap":
             var swaps = Swaps(store: try store(words[2]), folder: words[3], count: number(4))

@@ -15,7 +15,7 @@ public struct NumberedModel {
     public var input = "x"
     /// Whether there is an output `third`.
     public var hasThird = false
-    /// Whether a weight is not a number.
+    /// Whether the weights are so large that outputs overflow.
     public var isBroken = false
     /// The bytes of an asset.
     public var assetBytes = 0
@@ -28,8 +28,7 @@ public struct NumberedModel {
         var builder = ProgramBuilder(name: part, dimensions: [.init("batch", usual: [1])], role: .encode)
         let x = builder.input(input, TensorType(.float32, ["batch", 1, .fixed(Self.width)]), .hiddenStates)
         func weight(_ name: String, _ value: Float) -> StoredTensor {
-            var floats = [Float](repeating: value, count: Self.width * Self.width)
-            if isBroken { floats[7] = .infinity }
+            let floats = [Float](repeating: isBroken ? 3e38 : value, count: Self.width * Self.width)
             return StoredTensor(name: name, floats: floats, shape: [Self.width, Self.width])
         }
         let first = try builder.apply(

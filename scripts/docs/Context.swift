@@ -43,3 +43,7 @@ var builder: ProgramBuilder {
 var config: JSON { given() }
 var type: TensorType { given() }
 var table: Value { given() }
+// An app's model, its inputs, and the store that it comes from.
+var folder: String { given() }
+var store: ModelStore { given() }
+var tensor: AccelTensor { given() }

@@ -40,9 +40,12 @@ extension ModelStore {
                 var record = try record(of: name)
                 var lock: StoreLock?
                 if record.standing != .proven {
-                    lock = folder.beginTrial(of: name)
+                    lock = folder.beginTrial(of: record.current, name)
                     if lock != nil {
-                        if record.standing == .trying { record.goBack() }
+                        if record.standing == .trying, !record.earlier.isEmpty {
+                            record.goBack()
+                            lock = folder.beginTrial(of: record.current, name)
+                        }
                         record.standing = .trying
                         try folder.write(record)
                     }

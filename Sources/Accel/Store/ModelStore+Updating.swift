@@ -21,6 +21,7 @@ extension ModelStore {
             do {
                 return try await self.updated(name, fetcher, functions, checks, emit)
             } catch {
+                if (try? self.folder.record(of: name)) == nil { self.folder.removeFolder(of: name) }
                 throw AccelError(stored: error, at: "model \"\(name)\"")
             }
         })
@@ -53,7 +54,6 @@ extension ModelStore {
         } catch {
             // The version has its place, but nothing names it.
             try? folder.guarding(name) { try folder.sweep(name) }
-            if (try? folder.record(of: name)) == nil { folder.removeFolder(of: name) }
             throw error
         }
     }

@@ -72,13 +72,14 @@ public actor ModelStore {
         _ = try record(of: name)
         try storing { () throws in
             guard let lock = try folder.beginUpdate(of: name) else { throw AccelError.updating(name) }
+            defer { withExtendedLifetime(lock) {} }
             try folder.guarding(name) {
                 try folder.removeRecord(of: name)
                 folder.removeLeftovers(of: name)
                 try folder.sweep(name)
             }
-            withExtendedLifetime(lock) { folder.removeFolder(of: name) }
         }
+        folder.removeFolder(of: name)
         lives[name] = nil
     }
 
@@ -119,9 +120,8 @@ public actor ModelStore {
         let live = LiveModel(name, try await AccelModel(.stored(name, in: self), configuration: configuration))
         lives[name, default: []].append(WeakLiveModel(live))
         // An update may have come between.
-        let current = try record(of: name).current
-        if current != live.model.info.package, let opened = try? await AccelModel(.stored(name, in: self)) {
-            live.replace(opened)
+        while try record(of: name).current != live.model.info.package {
+            live.replace(try await AccelModel(.stored(name, in: self), configuration: configuration))
         }
         return live
     }
@@ -136,7 +136,7 @@ public actor ModelStore {
     func replace(_ name: String, by model: AccelModel, _ lease: CacheLease) throws(AccelError) {
         let record = try record(of: name)
         let isTentative = record.standing != .proven
-        let lock = isTentative ? folder.beginTrial(of: name) : nil
+        let lock = isTentative ? folder.beginTrial(of: record.current, name) : nil
         model.keep(use(of: record.current, name, lease, isTentative: isTentative, lock: lock))
         for live in liveModels(name) { live.replace(model) }
     }

@@ -101,8 +101,14 @@ extension StoreFolder {
         }
     }
 
-    /// Removes the versions that no record names and nobody has open. To be called by who guards the model.
+    /// Removes the versions that no record names and nobody has open, and what processes that were killed left of records and locks.
+    /// To be called by who guards the model.
     package func sweep(_ name: String) throws {
+        for entry in (try? Files.list(path(of: name))) ?? [] {
+            let path = "\(path(of: name))/\(entry)"
+            let isUnfinished = TemporaryPaths.isSibling(entry, of: Self.recordName)
+            if isUnfinished || Self.isTrial(entry) && !FileLock.isHeld(path) { try? Files.removeTree(path) }
+        }
         let named = Set(try record(of: name)?.versions ?? []).union(leased())
         for version in versions(of: name) where !named.contains(version) { try remove(version, of: name) }
     }
@@ -117,14 +123,15 @@ extension StoreFolder {
         }
     }
 
-    /// Removes the folder of a model that has no record, unless something is left in it.
+    /// Removes the folder of a model that has no record, unless something is left in it, or an update is under way.
     package func removeFolder(of name: String) {
-        guard Files.kindWithoutFollowing("\(path(of: name))/\(Self.ownNames[0])") == nil, versions(of: name).isEmpty
+        guard Self.isName(name) else { return }
+        guard Files.kindWithoutFollowing("\(path(of: name))/\(Self.recordName)") == nil, versions(of: name).isEmpty
         else {
             return
         }
         let entries = (try? Files.list(path(of: name))) ?? []
-        guard entries.allSatisfy(Self.ownNames.contains) else { return }
+        guard entries.allSatisfy(Self.isRemovable) else { return }
         for entry in entries { try? Files.removeTree("\(path(of: name))/\(entry)") }
         Files.removeEmptyFolder(path(of: name))
     }

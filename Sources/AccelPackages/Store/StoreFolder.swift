@@ -13,10 +13,10 @@ package struct StoreFolder: Sendable {
     package let root: String
     private static let markName = "store.json"
     private static let readmeName = "README"
-    private static let recordName = "record.json"
+    static let recordName = "record.json"
     private static let gateName = "gate"
     private static let updateName = "update.lock"
-    private static let trialName = "trial.lock"
+    private static let trialSuffix = ".trial"
     /// The name of the package in the folder of a version.
     static let packageName = "model.accelpkg"
     private static let markText = #"{"accelc":"model-store","layout":1,"min_reader":1}"# + "\n"
@@ -96,7 +96,7 @@ package struct StoreFolder: Sendable {
         }
     }
 
-    private static func isName(_ name: String) -> Bool {
+    static func isName(_ name: String) -> Bool {
         !name.contains("/") && !name.hasPrefix(".") && name.utf8.count <= 100 && PackageFormat.isSafeName(name)
     }
 
@@ -146,9 +146,11 @@ package struct StoreFolder: Sendable {
         return lock(Self.updateName, of: name)
     }
 
-    /// Keeps others from trying the current version while the lock lives.
+    /// Keeps others from trying a version while the lock lives.
     /// - Returns: nil if another process, or another part of this one, tries it.
-    package func beginTrial(of name: String) -> StoreLock? { lock(Self.trialName, of: name) }
+    package func beginTrial(of version: Digest, _ name: String) -> StoreLock? {
+        lock("\(version)\(Self.trialSuffix)", of: name)
+    }
 
     private func lock(_ file: String, of name: String) -> StoreLock? {
         switch FileLock.attempt("\(path(of: name))/\(file)") {
@@ -182,8 +184,12 @@ package struct StoreFolder: Sendable {
         return CacheLease.keys(of: paths, in: leasesPath, now: WallClock.nanoseconds)
     }
 
-    /// The names of the store's own files in the folder of a model.
-    static let ownNames = [recordName, gateName, updateName, trialName]
+    /// Returns whether an entry in the folder of a model is of no use without a version.
+    static func isRemovable(_ entry: String) -> Bool { entry == gateName || isTrial(entry) }
+
+    static func isTrial(_ entry: String) -> Bool {
+        entry.hasSuffix(trialSuffix) && Digest(hexadecimal: String(entry.dropLast(trialSuffix.count))) != nil
+    }
 }
 
 /// A lock that ends with its last reference, or with the process.

@@ -36,7 +36,8 @@ struct ModelStoreTests {
     @Test(
         "names that are no file names everywhere, and twins of other names, are refused",
         arguments: [
-            "", ".", "..", "../m", "a/b", ".hidden", "a\\b", "a:b", String(repeating: "a", count: 101), "M", "a\u{0}b",
+            "", ".", "..", "../m", "../empty", "a/b", ".hidden", "a\\b", "a:b", String(repeating: "a", count: 101), "M",
+            "a\u{0}b",
             "a\nb",
         ])
     func names(_ name: String) async throws {
@@ -44,6 +45,7 @@ struct ModelStoreTests {
         let store = try bench.store()
         let path = try bench.package(NumberedModel(1))
         try await store.update(from: path)
+        try Files.makeFolder("\(bench.root)/empty")
         let before = try bench.entries()
         let error = await #expect(throws: AccelError.self) {
             try await store.update(name, from: LocalPackage(path)).value
