@@ -1,6 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+/// Executables for tests, which lie beside them.
+let helperPrograms = ["CacheTool", "EmbeddingExample", "StreamingExample", "LoadTool", "AllocationCounter"]
+
 /// One layer of the house: a target that may import only the layers named in `over`.
 func layer(
     _ name: String, over: [String], kind: Target.TargetType = .regular, exclude: [String] = []
@@ -16,8 +19,8 @@ func layer(
     case .executable:
         return .executableTarget(
             name: name, dependencies: dependencies,
-            path: ["CacheTool", "AllocationCounter"].contains(name) ? "Tests/\(name)" : nil, exclude: exclude,
-            swiftSettings: swiftSettings, linkerSettings: linkerSettings)
+            path: helperPrograms.contains(name) ? "Tests/\(name)" : nil, exclude: exclude, swiftSettings: swiftSettings,
+            linkerSettings: linkerSettings)
     case .test:
         return .testTarget(
             name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings,
@@ -84,6 +87,9 @@ let package = Package(
             "AllocationCounter", over: ["AccelCPURuntime", "AccelModelFamilies", "TestSupport", "CCounting"],
             kind: .executable, exclude: ["Counting"]),
         layer("CacheTool", over: ["AccelPackages", "TestSupport"], kind: .executable),
+        layer("LoadTool", over: ["Accel", "AccelPrograms", "AccelWeightCompression"], kind: .executable),
+        layer("EmbeddingExample", over: ["Accel"], kind: .executable),
+        layer("StreamingExample", over: ["Accel"], kind: .executable),
         layer("CKernelsTests", over: ["CAccelKernels", "TestSupport"], kind: .test),
         layer("ByteIOTests", over: ["AccelByteIO", "TestSupport"], kind: .test),
         layer("HostToolsTests", over: ["AccelHostTools", "TestSupport"], kind: .test),
@@ -96,7 +102,13 @@ let package = Package(
         layer("ExportersTests", over: ["AccelFormats", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["AccelPackages", "AccelHostTools", "TestSupport"], kind: .test),
         layer("BackendConformance", over: ["Accel"]),
-        layer("BackendTests", over: ["Accel", "AccelModelFamilies", "BackendConformance", "TestSupport"], kind: .test),
+        layer(
+            "BackendTests",
+            over: [
+                "Accel", "AccelModelFamilies", "BackendConformance", "TestSupport", "EmbeddingExample",
+                "StreamingExample",
+            ],
+            kind: .test),
         layer("AccelPackageTests", over: ["Accel", "AccelModelFamilies", "TestSupport"], kind: .test),
         layer(
             "VerificationTests", over: ["AccelVerification", "AccelConversion", "AccelModelFamilies", "TestSupport"],

@@ -38,3 +38,16 @@ package enum DetachedThread {
         return status == 0
     }
 }
+
+extension DetachedThread {
+    /// Runs work that blocks on a thread of its own, because it must not hold one of the cooperative pool.
+    /// - Throws: the error of the work; `RequestError` (unavailable) if the system makes no more threads.
+    package static func value<Value: Sendable>(of work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { result in
+            let hasStarted = start { result.resume(with: Result { try work() }) }
+            if !hasStarted {
+                result.resume(throwing: RequestError("the system makes no more threads", status: .unavailable))
+            }
+        }
+    }
+}

@@ -45,6 +45,12 @@ struct ConformanceCases {
         return try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: []).programs
     }
 
+    /// A package of a fixture's functions at a shape.
+    func package(_ fixture: String, _ numbers: [String: Int]...) throws -> String {
+        let frozen = try programs(fixture).freezing(numbers.map { ShapeBindings($0) })
+        return try write("\(fixture)-of-apps", frozen, "float32")
+    }
+
     /// Every function on the framework's inputs; without lossy weights, the outputs are within 4 times the framework's
     /// own float32 error of its float64 ones.
     func encoder(_ fixture: String, _ codec: String) throws -> ConformanceCase {

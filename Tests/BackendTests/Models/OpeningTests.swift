@@ -1,0 +1,118 @@
+import Accel
+import AccelByteIO
+import AccelTensors
+import BackendConformance
+import TestSupport
+import Testing
+
+@Suite("Opening models in apps")
+struct OpeningTests {
+    /// Loads nothing before it is cancelled; `entered` is set once it has begun.
+    private struct SlowBackend: Backend {
+        let id = BackendID(rawValue: "slow")
+        let hasEntered = Locked(false)
+        func assess(_ request: BackendRequest) async -> Assessment { .suitable(priority: .accelerator, notes: []) }
+        func load(
+            _ request: BackendRequest, progress: @escaping @Sendable (LoadingEvent) -> Void
+        ) async throws(AccelError) -> any LoadedModel {
+            hasEntered.withLock { $0 = true }
+            do {
+                try await Task.sleep(for: .seconds(600))
+                throw RequestError("nobody has cancelled it")
+            } catch {
+                throw AccelError(error, at: "slow")
+            }
+        }
+    }
+
+    private struct FailingBackend: Backend {
+        let id = BackendID(rawValue: "failing")
+        func assess(_ request: BackendRequest) async -> Assessment { .suitable(priority: .accelerator, notes: []) }
+        func load(
+            _ request: BackendRequest, progress: @escaping @Sendable (LoadingEvent) -> Void
+        ) async throws(AccelError) -> any LoadedModel {
+            progress(.preparing(0.5))
+            throw AccelError(.backend, "its driver is missing")
+        }
+    }
+
+    private func events(_ work: Work<AccelModel, LoadingEvent>) async -> [LoadingEvent] {
+        var events: [LoadingEvent] = []
+        for await event in work.events { events.append(event) }
+        return events
+    }
+
+    @Test("an app sees the package checked, the backends tried, and the model ready")
+    func progress() async throws {
+        let cases = try ConformanceCases()
+        var configuration = Configuration(threads: 1)
+        configuration.registry = Backends([FailingBackend(), CPUBackend()])
+        let opening = AccelModel.opening(
+            .path(try cases.encoder("bert_base", "float32").path), configuration: configuration)
+        let seen = await events(opening)
+        let model = try await opening.value
+        #expect(model.info.backend == .cpu && model.info.didFallBack)
+        #expect(seen.first == .checking)
+        #expect(seen.last == .ready)
+        let kinds = seen.map(\.kind).reduce(into: [LoadingEvent.Kind]()) { if $0.last != $1 { $0.append($1) } }
+        #expect(kinds == [.checking, .preparing, .fellBack, .preparing, .ready])
+        let failed = seen.compactMap(\.attempt)
+        #expect(failed == Array(model.info.attempts.prefix(1)) && failed.first?.backend.rawValue == "failing")
+        let missing = AccelModel.opening(.path("/no/such.accelpkg"))
+        let error = await #expect(throws: AccelError.self) { try await missing.value }
+        #expect(error?.code == .notFound)
+    }
+
+    @Test("cancelling ends the opening, whatever it is at, and no other backend is tried", arguments: [true, false])
+    func cancelling(byTask: Bool) async throws {
+        let cases = try ConformanceCases()
+        let path = try cases.encoder("bert_base", "float32").path
+        let slow = SlowBackend()
+        var configuration = Configuration(threads: 1)
+        configuration.registry = Backends([slow, CPUBackend()])
+        let opening = AccelModel.opening(.path(path), configuration: configuration)
+        let waiting = Task { try await opening.value }
+        while !slow.hasEntered.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+        if byTask { waiting.cancel() } else { opening.cancel() }
+        var error = await #expect(throws: AccelError.self) { try await waiting.value }
+        #expect(error?.code == .cancelled, "\(String(describing: error))")
+        #expect(error?.attempts.map(\.backend.rawValue) == ["slow"])
+        // Before a backend is asked.
+        let early = AccelModel.opening(.path(path), configuration: .reproducible)
+        early.cancel()
+        error = await #expect(throws: AccelError.self) { try await early.value }
+        #expect(error?.code == .cancelled, "\(String(describing: error))")
+        withExtendedLifetime(cases) {}
+    }
+
+    @Test("the plan of a function has its calls, with kernels, work and the bytes of its memory")
+    func plan() async throws {
+        let cases = try ConformanceCases()
+        let path = try cases.decoder("qwen3_small", "int4:block=32").path
+        let model = try await AccelModel(.path(path), configuration: .reproducible)
+        let (block, step) = (
+            try model.function("decoder", shape: ["tokens": 4]).plan(),
+            try model.function("decoder", shape: ["tokens": 1]).plan()
+        )
+        #expect(block.calls.count == step.calls.count)
+        #expect(step.calls.allSatisfy { $0.backend == .cpu && !$0.kernel.isEmpty && !$0.reason.isEmpty })
+        // Attention goes over the whole cache, too.
+        #expect(block.multiplyAdds == 4 * step.multiplyAdds)
+        #expect(block.weightBytes == step.weightBytes && step.stateBytes == block.stateBytes && step.stateBytes > 0)
+        let product = try #require(step.calls.first { $0.operation == "linear" })
+        #expect(product.weightEncoding == "int4:block=32")
+        let (input, weight) = (product.inputs[0].shape, product.inputs[1].shape)
+        #expect(product.multiplyAdds == input.count * weight.dimensions[0])
+        // Codes of 4 bits, and scales.
+        let values = 4 * (input.count + product.outputs[0].shape.count)
+        #expect(product.byteCount > values + weight.count / 2 && product.byteCount < values + weight.count)
+        #expect(step.weightBytes > product.byteCount - values)
+        // A backend that knows no kernels says so.
+        var configuration = Configuration(threads: 1)
+        configuration.registry = Backends([BlockingBackend()])
+        let other = try await AccelModel(.path(path), configuration: configuration)
+        let error = #expect(throws: AccelError.self) { try other.function("decoder", shape: ["tokens": 1]).plan() }
+        #expect(error?.code == .unsupported)
+        withExtendedLifetime(cases) {}
+    }
+}
