@@ -1,4 +1,5 @@
 import AccelByteIO
+import Foundation
 
 /// What apps do to models, as much of it as a machine bears. Prints rows of scripts/reliability.sh.
 ///
@@ -7,8 +8,14 @@ import AccelByteIO
 ///     opening PACKAGE MOMENTS                      cancels the opening of a package
 @main
 enum LoadTool {
-    static func main() async throws {
-        let words = Array(CommandLine.arguments.dropFirst())
+    static func main() async {
+        do { try await run(Array(CommandLine.arguments.dropFirst())) } catch {
+            CancellationLoad.note("LoadTool: \(error)")
+            exit(1)
+        }
+    }
+
+    private static func run(_ words: [String]) async throws {
         func number(_ index: Int) throws -> Int {
             guard words.indices.contains(index), let number = Int(words[index]), number > 0 else {
                 throw RequestError("expected a number above 0 as argument \(index + 1)")

@@ -63,9 +63,9 @@ struct PredictionLoad {
             "a model runs from \(tasks) tasks: each answer is that of a run alone\t\(tasks * runs)\t\(tasks * runs - failed)\t\(failed)"
         )
         let grown = max(now.kibibytes, seen.kibibytes) - before.kibibytes
-        // A session has values, scratch and states; a task its inputs, its outputs and a stack of its own.
+        // A session has values, scratch, states and a thread; a task its outputs.
         let session = (plan.valueBytes + plan.scratchBytes + plan.stateBytes) >> 10
-        let allowed = concurrency * (session + 1024) + tasks * 256 + 8192
+        let allowed = concurrency * (session + 1024) + tasks * 64 + 4096
         CancellationLoad.note(
             "memory grew by \(grown) KiB of \(allowed); \(seen.sessions) sessions of \(concurrency); "
                 + "threads from \(before.threads) to \(seen.threads)")
