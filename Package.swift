@@ -2,7 +2,9 @@
 import PackageDescription
 
 /// Executables for tests, which lie beside them.
-let helperPrograms = ["CacheTool", "StoreTool", "UpdateExample", "AllocationCounter"]
+let helperPrograms = [
+    "CacheTool", "StoreTool", "UpdateExample", "EmbeddingExample", "StreamingExample", "LoadTool", "AllocationCounter",
+]
 
 /// One layer of the house: a target that may import only the layers named in `over`.
 func layer(
@@ -89,6 +91,9 @@ let package = Package(
         layer("CacheTool", over: ["AccelPackages", "TestSupport"], kind: .executable),
         layer("StoreTool", over: ["Accel", "TestSupport"], kind: .executable),
         layer("UpdateExample", over: ["Accel"], kind: .executable),
+        layer("LoadTool", over: ["Accel", "AccelPrograms", "AccelWeightCompression"], kind: .executable),
+        layer("EmbeddingExample", over: ["Accel"], kind: .executable),
+        layer("StreamingExample", over: ["Accel"], kind: .executable),
         layer("CKernelsTests", over: ["CAccelKernels", "TestSupport"], kind: .test),
         layer("ByteIOTests", over: ["AccelByteIO", "TestSupport"], kind: .test),
         layer("HostToolsTests", over: ["AccelHostTools", "TestSupport"], kind: .test),
@@ -103,7 +108,10 @@ let package = Package(
         layer("BackendConformance", over: ["Accel"]),
         layer(
             "BackendTests",
-            over: ["Accel", "AccelModelFamilies", "BackendConformance", "TestSupport", "StoreTool", "UpdateExample"],
+            over: [
+                "Accel", "AccelModelFamilies", "BackendConformance", "TestSupport", "StoreTool", "UpdateExample",
+                "EmbeddingExample", "StreamingExample",
+            ],
             kind: .test),
         layer("AccelPackageTests", over: ["Accel", "AccelModelFamilies", "TestSupport"], kind: .test),
         layer(

@@ -4,6 +4,8 @@ import AccelPrograms
 public struct ExecutionPlan: Sendable {
     /// By the call's index in the function's `calls`.
     public let choices: [KernelChoice]
+    /// The work of each call, by the same index.
+    public let calls: [CallProfile]
     /// Bytes of intermediate values.
     public let valueBytes: Int
     /// Bytes of scratch memory, which all calls use.
@@ -25,7 +27,9 @@ public struct ExecutionPlan: Sendable {
         let (weights, states) = (ModelWeights(program.weights, packed: packed), try StateMemory([function]))
         let memory = try FunctionMemory(function, weights: weights, states: states, arena: arena)
         let workspace = Workspace(in: arena, after: function.arenaBytes, workers: threads)
-        choices = try PreparedFunction(function, memory, workspace, explains: true).kernels.compactMap(\.choice)
+        let prepared = try PreparedFunction(function, memory, workspace, explains: true)
+        choices = prepared.kernels.compactMap(\.choice)
+        calls = zip(function.calls, zip(prepared.calls, choices)).map { CallProfile($0, $1.0, kernel: $1.1.kernel) }
         (valueBytes, scratchBytes) = (function.arenaBytes, workspace.byteCount)
         (stateBytes, decodedBytes) = (states.byteCount, weights.undecodedBytes)
     }

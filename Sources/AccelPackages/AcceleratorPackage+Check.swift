@@ -8,7 +8,8 @@ extension AcceleratorPackage {
     /// - Parameters:
     ///   - includesReport: false if a new parity report is about to replace the existing one.
     ///   - progress: called with the name of each file before it is read.
-    /// - Throws: `FormatError` naming the first file, in the order of names, that is wrong.
+    /// - Throws: `FormatError` naming the first file, in the order of names, that is wrong; `CancellationError` once the
+    ///   task that it runs in is cancelled.
     public func check(includesReport: Bool = true, progress: (_ file: String) -> Void = { _ in }) throws {
         try checkNames()
         for file in manifest.files {

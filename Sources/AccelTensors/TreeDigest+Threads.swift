@@ -7,6 +7,7 @@ extension TreeDigest {
     }
 
     /// Returns the digests of several contents; their chunks are shared among `threads` threads.
+    /// - Throws: `CancellationError` once the task that the caller runs in is cancelled.
     public static func digests(of views: [ByteView], threads: Int) throws -> [Digest] {
         let chunks = views.map(Self.chunks)
         let digests = try chunkDigests(chunks.flatMap { $0 }, threads: threads)
@@ -21,8 +22,14 @@ extension TreeDigest {
         // Few chunks are divided evenly, but not into batches too small for the vectorised digest.
         let step = min(batch, max(batch * 5 / 8, (chunks.count + threads - 1) / max(threads, 1)))
         let starts = Array(stride(from: 0, to: chunks.count, by: step))
-        return try Parallel.map(starts.count, threads: threads) {
-            SHA256.digests(of: Array(chunks[starts[$0]..<min(starts[$0] + step, chunks.count)]))
-        }.flatMap { $0 }
+        // Only the caller's thread knows whether its task is cancelled: it looks after some 20 milliseconds of work.
+        let window = 2 * max(threads, 1)
+        return try stride(from: 0, to: starts.count, by: window).flatMap { first in
+            try Task.checkCancellation()
+            return try Parallel.map(min(window, starts.count - first), threads: threads) {
+                let start = starts[first + $0]
+                return SHA256.digests(of: Array(chunks[start..<min(start + step, chunks.count)]))
+            }.flatMap { $0 }
+        }
     }
 }

@@ -45,6 +45,22 @@ struct ConformanceCases {
         return try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: []).programs
     }
 
+    /// A package of a fixture's functions at a shape.
+    func package(_ fixture: String, _ numbers: [String: Int]...) throws -> String {
+        let frozen = try programs(fixture).freezing(numbers.map { ShapeBindings($0) })
+        return try write("\(fixture)-of-apps", frozen, "float32")
+    }
+
+    /// A package of one product with a square weight.
+    func product(_ codec: String, width: Int) throws -> String {
+        var (builder, generator) = (ProgramBuilder(name: "product"), SeededGenerator(seed: 7))
+        let numbers = (0..<width * width).map { _ in Float.random(in: -1...1, using: &generator) }
+        let weight = builder.constant(StoredTensor(name: "w", floats: numbers, shape: [width, width]), isWeight: true)
+        let x = builder.input("x", TensorType(.float32, shape: [1, width]))
+        builder.output("y", try builder.apply(Linear(), [x, weight]))
+        return try write("product", [try builder.finish().freezing(ShapeBindings())], codec)
+    }
+
     /// Every function on the framework's inputs; without lossy weights, the outputs are within 4 times the framework's
     /// own float32 error of its float64 ones.
     func encoder(_ fixture: String, _ codec: String) throws -> ConformanceCase {

@@ -18,9 +18,9 @@ public protocol Backend: Sendable {
     var id: BackendID { get }
     /// Assesses whether the backend can run a model, and how well, without loading it. A suitable model must load.
     func assess(_ request: BackendRequest) async -> Assessment
-    /// Loads a model, so that it is ready to run.
+    /// Loads a model, so that it is ready to run. Loading that takes long ends early once its task is cancelled.
     /// - Parameter progress: receives the progress, ending with `ready`; on any thread.
-    /// - Throws: `AccelError`; its code is `unsupported` if the assessment is unsuitable.
+    /// - Throws: `AccelError`; its code is `unsupported` if the assessment is unsuitable, and `cancelled` in a cancelled task.
     func load(
         _ request: BackendRequest, progress: @escaping @Sendable (LoadingEvent) -> Void
     ) async throws(AccelError) -> any LoadedModel
@@ -88,16 +88,32 @@ public struct LoadingEvent: Equatable, Sendable {
     public struct Kind: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
+        /// The package is compared with its digests. Backends have no such event.
+        public static let checking = Kind(rawValue: "checking")
         /// A part of the work is done.
         public static let preparing = Kind(rawValue: "preparing")
+        /// A backend has failed to load the model, and the next one is tried. Backends have no such event.
+        public static let fellBack = Kind(rawValue: "fell back")
         /// The model can run; the last event.
         public static let ready = Kind(rawValue: "ready")
     }
     /// The kind of the event.
     public let kind: Kind
-    /// The completed fraction of the work, from 0 to 1; it never decreases.
+    /// The completed fraction of the work of one backend, from 0 to 1; it never decreases.
     public let fraction: Double
+    /// The attempt that failed; nil but for `fellBack`.
+    public private(set) var attempt: BackendAttempt?
 
+    private init(kind: Kind, fraction: Double) { (self.kind, self.fraction) = (kind, fraction) }
+
+    /// The package is compared with its digests.
+    public static let checking = LoadingEvent(kind: .checking, fraction: 0)
+    /// A backend has failed to load the model, and the next one is tried.
+    public static func fellBack(_ attempt: BackendAttempt) -> LoadingEvent {
+        var event = LoadingEvent(kind: .fellBack, fraction: 0)
+        event.attempt = attempt
+        return event
+    }
     /// A part of the work is done.
     public static func preparing(_ fraction: Double) -> LoadingEvent {
         LoadingEvent(kind: .preparing, fraction: fraction)

@@ -74,7 +74,7 @@ extension Backends {
     ///   - choice: the backends to consider.
     ///   - fallback: whether the next backend is tried after one that fails.
     ///   - progress: as for `Backend.load`; each attempt starts at 0 again.
-    /// - Throws: `AccelError` with all attempts if no backend loads the model.
+    /// - Throws: `AccelError` with all attempts if no backend loads the model; (cancelled) once the task is cancelled.
     public func load(
         _ request: BackendRequest, by choice: BackendChoice = .automatic, fallback: BackendFallback = .atOpening,
         progress: @escaping @Sendable (LoadingEvent) -> Void = { _ in }
@@ -84,7 +84,9 @@ extension Backends {
         func error(_ code: AccelError.Code, _ problem: String) -> AccelError {
             AccelError(code, problem, at: request.package.path, attempts: attempts)
         }
-        for candidate in try await candidates(for: request, choice, &attempts) {
+        let candidates = try await candidates(for: request, choice, &attempts)
+        for (index, candidate) in candidates.enumerated() {
+            if Task.isCancelled { throw error(.cancelled, "was cancelled") }
             let start = clock.now
             do throws(AccelError) {
                 let model = try await candidate.backend.load(request, progress: progress)
@@ -101,7 +103,9 @@ extension Backends {
                     BackendAttempt(
                         backend: candidate.backend.id, outcome: .failed(reason: failure.description),
                         duration: candidate.assessing + (clock.now - start)))
+                guard failure.code != .cancelled else { throw error(.cancelled, "was cancelled") }
                 guard fallback == .atOpening else { throw error(failure.code, "\(candidate.backend.id) failed") }
+                if index + 1 < candidates.count { attempts.last.map { progress(.fellBack($0)) } }
             }
         }
         throw error(.unsupported, "no backend runs this model")

@@ -10,6 +10,15 @@ public protocol LoadedModel: Sendable {
     /// Makes a session with its own states at their initial values. Sessions of one model may run concurrently.
     /// - Throws: `AccelError` if the backend cannot make one.
     func makeSession() throws(AccelError) -> any ModelSession
+    /// How a function runs; nil if the backend does not know.
+    /// - Parameter function: the function's name, e.g. `model[batch=1,sequence=128]`.
+    /// - Throws: `AccelError` (not found) for an unknown function.
+    func plan(of function: String) throws(AccelError) -> ComputePlan?
+}
+
+extension LoadedModel {
+    /// Backends that know nothing of kernels have no plan.
+    public func plan(of function: String) throws(AccelError) -> ComputePlan? { nil }
 }
 
 /// A session: the functions of a model with one set of states. Only one thread at a time may use it.

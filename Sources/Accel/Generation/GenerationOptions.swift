@@ -17,8 +17,9 @@ public struct GenerationOptions: Sendable {
     public var maxTokens: Int
     /// How the next token is chosen.
     public var sampling: Sampling
-    /// The tokens after which nothing is generated. They are part of the stream.
-    public var stopTokens: Set<Int64>
+    /// The tokens after which nothing is generated; nil for those of the package (`AccelModel.stopTokens`). They are part of
+    /// the stream.
+    public var stopTokens: Set<Int64>?
     /// The time for all tokens, from the first one that is asked for; nil for no limit.
     public var timeLimit: Duration?
     /// Ends the stream as a cancelled task does; is asked before each piece of work. nil if nothing else ends it.
@@ -28,7 +29,7 @@ public struct GenerationOptions: Sendable {
 
     /// Options of generation.
     public init(
-        maxTokens: Int = 256, sampling: Sampling = .greedy, stopTokens: Set<Int64> = [], timeLimit: Duration? = nil
+        maxTokens: Int = 256, sampling: Sampling = .greedy, stopTokens: Set<Int64>? = nil, timeLimit: Duration? = nil
     ) {
         (self.maxTokens, self.sampling, self.stopTokens) = (maxTokens, sampling, stopTokens)
         self.timeLimit = timeLimit

@@ -37,6 +37,7 @@ final class Generation: @unchecked Sendable {
     fileprivate var sampler: Sampler
     fileprivate var cancellation: Cancellation?
     fileprivate var functions: DecodingFunctions?
+    fileprivate var stopTokens: Set<Int64>?
     /// All tokens: the prompt, and what was generated.
     fileprivate var tokens: [Int64]
     fileprivate var (reused, generated) = (0, 0)
@@ -77,7 +78,7 @@ extension AccelSession {
             generation.end(.maxTokens)
             return nil
         }
-        if let last = generation.tokens.last, generation.generated > 0, options.stopTokens.contains(last) {
+        if let last = generation.tokens.last, generation.generated > 0, try stopTokens(of: generation).contains(last) {
             generation.end(.stopToken)
             return nil
         }
@@ -110,6 +111,13 @@ extension AccelSession {
         let functions = try DecodingFunctions(model)
         generation.functions = functions
         return functions
+    }
+
+    private func stopTokens(of generation: Generation) throws(AccelError) -> Set<Int64> {
+        if let tokens = generation.stopTokens { return tokens }
+        let tokens = if let own = generation.options.stopTokens { own } else { try model.stopTokens() }
+        generation.stopTokens = tokens
+        return tokens
     }
 
     private func token(

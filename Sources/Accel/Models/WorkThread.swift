@@ -22,6 +22,17 @@ final class WorkThread: SerialExecutor {
         if !queue.add(work) { work() }
     }
 
+    /// Runs the jobs of a task, in place of Swift's pool.
+    final class ForTasks: TaskExecutor {
+        private let thread = WorkThread()
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            let executor = asUnownedTaskExecutor()
+            thread.run { job.runSynchronously(on: executor) }
+        }
+    }
+
     /// What the thread has to do. The thread keeps it, and not the `WorkThread`.
     private final class Queue: @unchecked Sendable {
         // Everything is read and written under the lock.

@@ -3,7 +3,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The time and the work of a kernel call in the last run of its function.
+/// The work of a kernel call, and its time in the last run of its function.
 public struct CallProfile: Sendable {
     /// The call in the execution plan.
     public let call: KernelCall
@@ -11,7 +11,7 @@ public struct CallProfile: Sendable {
     public let kernel: String
     /// The encoding of the stored weight that the call reads, e.g. `int4:block=32`; nil if it reads none.
     public let encoding: String?
-    /// The time that the call took.
+    /// The time that the call took; zero before a run.
     public var duration: Duration
     /// Bytes that the call has to read and write: stored weights as they are stored, each once. Of a table that is read
     /// by index, only the rows that are read.
@@ -33,12 +33,18 @@ extension Executor {
     public var profile: [CallProfile] {
         let kernels = kernelNames
         return function.calls.enumerated().map { index, call in
-            let stored = calls[index].inputs.lazy.compactMap(\.storedWeight).first
-            return CallProfile(
-                call: call, kernel: kernels[index], encoding: stored?.encoding, duration: durations[index],
-                byteCount: calls[index].byteCount,
-                multiplyAdds: call.operation.multiplyAdds(call.inputs.map(\.shape)))
+            CallProfile(call, calls[index], kernel: kernels[index], duration: durations[index])
         }
+    }
+}
+
+extension CallProfile {
+    /// The work of a call of an execution plan, with its kernel.
+    init(_ call: KernelCall, _ prepared: PreparedCall, kernel: String, duration: Duration = .zero) {
+        (self.call, self.kernel, self.duration) = (call, kernel, duration)
+        encoding = prepared.inputs.lazy.compactMap(\.storedWeight).first?.encoding
+        byteCount = prepared.byteCount
+        multiplyAdds = call.operation.multiplyAdds(call.inputs.map(\.shape))
     }
 }
 

@@ -38,6 +38,7 @@ struct GGUFConfiguration {
         set("vocab_size", .integer(Int64(try rows(of: "token_embd.weight"))))
         if name != "bert" { set("tie_word_embeddings", .bool(tensors["output.weight"] == nil)) }
         if isDecoder { try addDecoder() } else if name == "gpt2" { try addGPT() } else { try addBert() }
+        if name != "bert" { try addStopTokens() }
     }
 
     private static let classes = [
@@ -79,6 +80,20 @@ struct GGUFConfiguration {
                 file: file.path, location: .tensor(name, index: nil), reason: "expected elements of type F32")
         }
         return StoredTensor(name: name, elementType: .float32, shape: tensor.shape, bytes: tensor.bytes).floats()
+    }
+
+    /// The tokens that end a text or a turn, which runtimes of these files stop at.
+    private mutating func addStopTokens() throws {
+        let fields = ["eos", "eot"].map { name in
+            JSONField(
+                file["tokenizer.ggml.\(name)_token_id"]?.json, file: file.path, path: "tokenizer.ggml.\(name)_token_id")
+        }
+        var tokens: [Int] = []
+        for field in fields where field.exists {
+            let token = try field.int(in: 0...Int(Int32.max))
+            if !tokens.contains(token) { tokens.append(token) }
+        }
+        if !tokens.isEmpty { set("eos_token_id", .array(tokens.map { .integer(Int64($0)) })) }
     }
 
     // MARK: - Families

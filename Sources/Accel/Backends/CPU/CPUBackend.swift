@@ -30,6 +30,7 @@ public struct CPUBackend: Backend {
         do {
             let model = PreparedModel(try planned(request).program)
             for index in model.program.functions.indices {
+                try Task.checkCancellation()
                 progress(.preparing(Double(index) / Double(model.program.functions.count)))
                 try model.prepare(index)
             }
@@ -67,6 +68,15 @@ private struct CPUModel: LoadedModel {
             return CPUSession(try Session(model, threads: threads), functions)
         } catch {
             throw AccelError(error, at: "a session")
+        }
+    }
+
+    func plan(of function: String) throws(AccelError) -> ComputePlan? {
+        let index = try functions.index(named: function)
+        do {
+            return try ComputePlan(model.program, function: index, threads: threads)
+        } catch {
+            throw AccelError(error, at: function)
         }
     }
 }

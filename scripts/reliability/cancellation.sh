@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Runs of every operator, and openings of a model, that are cancelled at random moments: the 99th percentile of the time until they have
+# ended is at most 100 ms. The full form takes about 20 minutes of two processors; the short one tries some operators.
+# LOADTOOL: the measuring program, if it is not in BUILD, e.g. of a release build.
+set -euo pipefail
+tool=${LOADTOOL:-$BUILD/LoadTool}
+if [ "$MODE" = short ]; then
+    "$tool" cancellation 4 2 relu softmax linear
+else
+    "$tool" cancellation 100 2
+fi
+"$ACCELC" convert Tests/Fixtures/bert_base --shape batch=1,sequence=8 --no-cache --quiet -o "$SCRATCH/bert.accelpkg"
+"$tool" opening "$SCRATCH/bert.accelpkg" "$([ "$MODE" = short ] && echo 8 || echo 200)"
