@@ -51,11 +51,11 @@ let package = Package(
                 "AccelCPURuntime", "AccelModelFamilies", "AccelPrograms", "AccelHostTools",
             ],
             kind: .executable),
-        layer("AccelHostTools", over: ["AccelPackages"]),
+        layer("AccelHostTools", over: ["Accel", "AccelPackages"]),
         layer(
             "AccelConversion",
             over: ["AccelCalibration", "AccelFormats", "AccelModelFamilies", "AccelPackages", "AccelCPURuntime"]),
-        layer("Accel", over: ["AccelPackages", "AccelCPURuntime"]),
+        layer("Accel", over: ["AccelPackages", "AccelCPURuntime", "CAccelPlugin"]),
         layer(
             "AccelVerification",
             over: [
@@ -76,6 +76,7 @@ let package = Package(
         layer("AccelPlatform", over: ["CAccelPlatform"]),
         .target(name: "CAccelPlatform"),
         .target(name: "CAccelKernels"),
+        .target(name: "CAccelPlugin", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .systemLibrary(name: "CAccelZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
         layer("TestSupport", over: ["AccelCPURuntime", "AccelPrograms", "AccelWeightCompression"]),
@@ -96,7 +97,12 @@ let package = Package(
         layer("ExportersTests", over: ["AccelFormats", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["AccelPackages", "AccelHostTools", "TestSupport"], kind: .test),
         layer("BackendConformance", over: ["Accel"]),
-        layer("BackendTests", over: ["Accel", "AccelModelFamilies", "BackendConformance", "TestSupport"], kind: .test),
+        layer(
+            "BackendTests",
+            over: [
+                "Accel", "AccelConversion", "AccelHostTools", "AccelModelFamilies", "BackendConformance", "TestSupport",
+            ],
+            kind: .test, exclude: ["Plugins"]),
         layer("AccelPackageTests", over: ["Accel", "AccelModelFamilies", "TestSupport"], kind: .test),
         layer(
             "VerificationTests", over: ["AccelVerification", "AccelConversion", "AccelModelFamilies", "TestSupport"],

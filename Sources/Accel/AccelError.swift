@@ -28,6 +28,8 @@ public struct AccelError: ReportedError, Equatable {
         public static let memory = Code(rawValue: 10)
         /// Any other failure of a backend.
         public static let backend = Code(rawValue: 11)
+        /// A backend gave other numbers than the package's probe.
+        public static let numerics = Code(rawValue: 12)
         /// Another call has the session.
         public static let busy = Code(rawValue: 15)
     }
@@ -85,7 +87,7 @@ public struct AccelError: ReportedError, Equatable {
         switch code {
         case .invalid: .usage
         case .corrupt: .corrupt
-        case .notFound, .unsupported, .memory, .backend, .timedOut, .busy: .unavailable
+        case .notFound, .unsupported, .memory, .backend, .numerics, .timedOut, .busy: .unavailable
         case .untrusted: .corrupt
         case .cancelled: .interrupted
         default: .internalFailure

@@ -54,7 +54,8 @@ public final class AccelModel: Sendable {
         request.memoryLimit = configuration.memoryLimit
         let loaded: any LoadedModel
         (loaded, info) = try await configuration.registry.load(
-            request, by: configuration.backends, fallback: configuration.fallback, progress: progress)
+            request, by: configuration.backends, fallback: configuration.fallback, probed: configuration.probe,
+            progress: progress)
         self.loaded = loaded
         functions = loaded.functions
         pool = SessionPool(of: loaded, atMost: configuration.concurrency)

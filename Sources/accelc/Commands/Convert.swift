@@ -10,8 +10,12 @@ enum ConvertCommand: Command {
         "shard", .text("I/N"),
         "make share I of N of the weights, keep them in the cache, and write no package; see below",
         excludes: ["output", "zip", "no-cache", "verify-cache", "target-size", "target-bits", "min-sqnr"])
+    static let probe = Option(
+        "probe", .flag,
+        "store inputs and samples of the outputs in the package, by which apps check a backend when they open it",
+        affectsOutput: true)
     static let options =
-        [OutputArguments.output, OutputArguments.zip] + ConversionArguments.options + CacheChoice.options + [
+        [OutputArguments.output, OutputArguments.zip, probe] + ConversionArguments.options + CacheChoice.options + [
             CacheChoice.verify, shard, CommonOptions.json,
         ]
     static var notes: String { "\(shards)\n\n\(ConversionArguments.schemes)" }
@@ -26,7 +30,8 @@ enum ConvertCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let start = ContinuousClock.now
-        let conversion = try ConversionArguments.conversion(arguments)
+        var conversion = try ConversionArguments.conversion(arguments)
+        conversion.hasProbe = arguments.has(probe)
         if let text = arguments[shard] {
             return try run(WeightShard(parsing: text), of: conversion, since: start, arguments, console)
         }
