@@ -56,11 +56,11 @@ let package = Package(
                 "AccelCPURuntime", "AccelModelFamilies", "AccelPrograms", "AccelHostTools",
             ],
             kind: .executable),
-        layer("AccelHostTools", over: ["AccelPackages"]),
+        layer("AccelHostTools", over: ["Accel", "AccelPackages"]),
         layer(
             "AccelConversion",
             over: ["AccelCalibration", "AccelFormats", "AccelModelFamilies", "AccelPackages", "AccelCPURuntime"]),
-        layer("Accel", over: ["AccelPackages", "AccelCPURuntime"]),
+        layer("Accel", over: ["AccelPackages", "AccelCPURuntime", "CAccelPlugin"]),
         layer(
             "AccelVerification",
             over: [
@@ -81,6 +81,7 @@ let package = Package(
         layer("AccelPlatform", over: ["CAccelPlatform"]),
         .target(name: "CAccelPlatform"),
         .target(name: "CAccelKernels"),
+        .target(name: "CAccelPlugin", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .systemLibrary(name: "CAccelZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
         layer("TestSupport", over: ["AccelPackages", "AccelCPURuntime", "AccelPrograms", "AccelWeightCompression"]),
@@ -109,10 +110,10 @@ let package = Package(
         layer(
             "BackendTests",
             over: [
-                "Accel", "AccelModelFamilies", "BackendConformance", "TestSupport", "StoreTool", "UpdateExample",
-                "EmbeddingExample", "StreamingExample",
+                "Accel", "AccelConversion", "AccelHostTools", "AccelModelFamilies", "BackendConformance", "TestSupport",
+                "StoreTool", "UpdateExample", "EmbeddingExample", "StreamingExample",
             ],
-            kind: .test),
+            kind: .test, exclude: ["Plugins"]),
         layer("AccelPackageTests", over: ["Accel", "AccelModelFamilies", "TestSupport"], kind: .test),
         layer(
             "VerificationTests", over: ["AccelVerification", "AccelConversion", "AccelModelFamilies", "TestSupport"],

@@ -57,6 +57,7 @@ while read -r file kind place; do
     elif swiftc -c -parse-as-library -swift-version 6 -suppress-warnings -o /dev/null "$file" -I "$products/Modules" \
         -Xcc -fmodule-map-file="$products/CAccelKernels.build/module.modulemap" \
         -Xcc -fmodule-map-file="$products/CAccelPlatform.build/module.modulemap" \
+        -Xcc -fmodule-map-file="$products/CAccelPlugin.build/module.modulemap" \
         -Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap"; then
         compiled=$((compiled + 1))
     else

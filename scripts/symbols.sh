@@ -15,6 +15,7 @@ for module in Sources/Accel*; do
     swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" \
         -Xcc -fmodule-map-file="$products/CAccelKernels.build/module.modulemap" \
         -Xcc -fmodule-map-file="$products/CAccelPlatform.build/module.modulemap" \
+        -Xcc -fmodule-map-file="$products/CAccelPlugin.build/module.modulemap" \
         -Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap" \
         -minimum-access-level public -output-dir "$folder" "$@"
 done

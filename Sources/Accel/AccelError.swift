@@ -28,7 +28,7 @@ public struct AccelError: ReportedError, Equatable {
         public static let memory = Code(rawValue: 10)
         /// Any other failure of a backend.
         public static let backend = Code(rawValue: 11)
-        /// The numbers of a model are wrong.
+        /// The numbers of a model are wrong, or a backend's are not those of the package's probe.
         public static let numerics = Code(rawValue: 12)
         /// A new version of a model lacks what the app uses.
         public static let incompatible = Code(rawValue: 13)

@@ -27,6 +27,7 @@ extension Conversion {
             options.append((name, values.joined(separator: "\n")))
         }
         if let interfaceFile { options.append(("interface", try JSON.read(interfaceFile).text())) }
+        if hasProbe { options.append(("probe", "\(PackageProbe.version)")) }
         if states != .float32 { options.append(("states", states.rawValue)) }
         return CacheKey(
             sources: digests.sources, parts: parts, shapes: functions.map(\.functionName), recipe: recipe.json,

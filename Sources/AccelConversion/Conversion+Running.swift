@@ -77,8 +77,12 @@ extension Conversion {
             weights = WeightCounts(kept)
             let graph = try compressed.graph()
             // Fails early for a model without an execution plan: it could not run.
-            _ = try graph.planned()
-            let contents = try PackageContents(graph, of: compressed, from: model, digests: digests)
+            let plan = try graph.planned()
+            var contents = try PackageContents(graph, of: compressed, from: model, digests: digests)
+            if hasProbe {
+                let probe = try PackageProbe(running: plan, of: graph, threads: settings.threads)
+                contents.assets.append(probe.asset)
+            }
             try model.finish(digests, memory)
             if output.form != .cached { try model.planFolder?.requireReplaceable() }
             try settings.cancellation.check()

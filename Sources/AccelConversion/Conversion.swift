@@ -58,6 +58,8 @@ public struct Conversion: Sendable {
     }
     /// The element type of key/value caches. A model without any is refused, unless this is float32.
     public var states = StateStorage.float32
+    /// The package gets a numeric probe: inputs and samples of the outputs, by which backends are checked.
+    public var hasProbe = false
     /// A model whose files have quantized weights keeps all weights as they are, in place of the recipe's default.
     public var keepsQuantized = false
     /// Turns warnings into errors: unused tensors, uncompressed matrices, recipe rules that match nothing.

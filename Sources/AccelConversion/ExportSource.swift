@@ -75,7 +75,7 @@ enum ExportSource {
                         package.manifest.provenance.sources)
                     + Self.notes(package.manifest.provenance.ignoredTensors, package.manifest.provenance.logits),
                 scalings: Dictionary(scalings) { first, _ in first }, origins: contents.origins,
-                assets: contents.assets)
+                assets: contents.assets.filter { $0.name != PackageProbe.assetName })
             return (exported, nil)
         case .model(var model, let digests):
             try model.meetTarget(writingPlanTo: settings.planFolder ?? "\(output).plan")

@@ -92,11 +92,15 @@ struct ConformanceCases {
     func decoder(
         _ fixture: String, _ codec: String, states: StateStorage = .float32
     ) throws -> ConformanceCase {
-        var generator = SeededGenerator(seed: 5)
-        let integers = (0..<8).map { _ in Int64(UInt64.random(in: 0..<40, using: &generator)) }
-        let tokens = StoredTensor(name: "input_ids", integers: integers, shape: [1, 8])
         return try sequence(
-            fixture, codec, ["batch": 1], cache: 16, [tokens], blocks: [4, 1, 1, 1, 1], states: states)
+            fixture, codec, ["batch": 1], cache: 16, [Self.tokens(8)], blocks: [4, 1, 1, 1, 1], states: states)
+    }
+
+    /// Tokens that every fixture's vocabulary has.
+    static func tokens(_ count: Int) -> StoredTensor {
+        var generator = SeededGenerator(seed: 5)
+        let integers = (0..<count).map { _ in Int64(UInt64.random(in: 0..<40, using: &generator)) }
+        return StoredTensor(name: "input_ids", integers: integers, shape: [1, count])
     }
 
     /// An encoder, the keys and values of its outputs, and a decoder that reads them.
@@ -121,20 +125,7 @@ struct ConformanceCases {
             lengths.map { ShapeBindings(numbers.merging(["tokens": $0, "cache": cache]) { own, _ in own }) }
         ).keepingCaches(in: storage)
         let path = try write("\(fixture)-\(codec.prefix(4))-\(storage.rawValue)", frozen, codec)
-        let graph = try AcceleratorPackage(at: path).graph
-        let named = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
-        guard let steps = try DecodingPlan(graph.planned(), named)?.steps(inBlocksOf: blocks) else {
-            throw RequestError("\(fixture) takes no tokens")
-        }
-        // What a step takes from those before it is what the reference meaning makes there.
-        var (states, made) = ([FrozenProgram.Port: HostTensor](), [String: HostTensor]())
-        let runs = try steps.map { step in
-            let inputs = step.inputs(carrying: made) { HostTensor($0) }
-            let function = graph.functions[step.function]
-            for (name, tensor) in try graph.run(function, inputs, &states) { made[name] = tensor }
-            let stored = Dictionary(uniqueKeysWithValues: inputs.map { ($0, $1.stored(name: $0)) })
-            return ConformanceCase.Run(function.functionName, stored)
-        }
+        let runs = try Self.runs(of: path, tensors, inBlocksOf: blocks, name: fixture)
         let name = "\(fixture) \(codec), in blocks"
         // Another order of sums may round a number to the next float16, half a unit of which is 2^-12 of it, or to the next
         // code, half a unit of which is 2^-8 of the largest number of its row.
@@ -142,6 +133,26 @@ struct ConformanceCases {
         case .float32: try ConformanceCase(name, package: path, [runs])
         case .float16: try ConformanceCase("\(name), float16 states", package: path, [runs], tolerance: 0x1p-12)
         case .int8: try ConformanceCase("\(name), int8 states", package: path, [runs], tolerance: 0x1p-8)
+        }
+    }
+
+    /// Runs of a decoder's package over a sequence of tokens.
+    static func runs(
+        of path: String, _ tensors: [StoredTensor], inBlocksOf blocks: [Int], name: String
+    ) throws -> [ConformanceCase.Run] {
+        let graph = try AcceleratorPackage(at: path).graph
+        let named = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
+        guard let steps = try DecodingPlan(graph.planned(), named)?.steps(inBlocksOf: blocks) else {
+            throw RequestError("\(name) takes no tokens")
+        }
+        // What a step takes from those before it is what the reference meaning makes there.
+        var (states, made) = ([FrozenProgram.Port: HostTensor](), [String: HostTensor]())
+        return try steps.map { step in
+            let inputs = step.inputs(carrying: made) { HostTensor($0) }
+            let function = graph.functions[step.function]
+            for (name, tensor) in try graph.run(function, inputs, &states) { made[name] = tensor }
+            let stored = Dictionary(uniqueKeysWithValues: inputs.map { ($0, $1.stored(name: $0)) })
+            return ConformanceCase.Run(function.functionName, stored)
         }
     }
 

@@ -73,26 +73,33 @@ extension Backends {
     ///   - request: the package and the limits of resources.
     ///   - choice: the backends to consider.
     ///   - fallback: whether the next backend is tried after one that fails.
+    ///   - probed: a backend that does not give the numbers of the package's probe has failed.
     ///   - progress: as for `Backend.load`; each attempt starts at 0 again.
     /// - Throws: `AccelError` with all attempts if no backend loads the model; (cancelled) once the task is cancelled.
     public func load(
         _ request: BackendRequest, by choice: BackendChoice = .automatic, fallback: BackendFallback = .atOpening,
-        progress: @escaping @Sendable (LoadingEvent) -> Void = { _ in }
+        probed: Bool = false, progress: @escaping @Sendable (LoadingEvent) -> Void = { _ in }
     ) async throws(AccelError) -> (model: any LoadedModel, info: SessionInfo) {
         let clock = ContinuousClock()
         var attempts: [BackendAttempt] = []
         func error(_ code: AccelError.Code, _ problem: String) -> AccelError {
             AccelError(code, problem, at: request.package.path, attempts: attempts)
         }
+        let probe = probed ? try request.probe() : nil
         let candidates = try await candidates(for: request, choice, &attempts)
         for (index, candidate) in candidates.enumerated() {
             if Task.isCancelled { throw error(.cancelled, "was cancelled") }
             let start = clock.now
             do throws(AccelError) {
                 let model = try await candidate.backend.load(request, progress: progress)
+                var notes = candidate.notes
+                if let probe {
+                    let (largest, limit) = try probe.check(model, of: candidate.backend.id)
+                    notes.append("the probe differs by \(largest), at most \(limit) is allowed")
+                }
                 attempts.append(
                     BackendAttempt(
-                        backend: candidate.backend.id, outcome: .loaded(notes: candidate.notes),
+                        backend: candidate.backend.id, outcome: .loaded(notes: notes),
                         duration: candidate.assessing + (clock.now - start)))
                 let info = SessionInfo(
                     package: request.package.digest, requested: choice, backend: candidate.backend.id,

@@ -15,10 +15,16 @@ public struct Backends: Sendable {
     }
 
     /// The backends of this module. A new backend is a folder beside this file and a line here.
-    public static let standard = Backends([
-        CPUBackend(),
-        ReferenceBackend(),
-    ])
+    public static let standard: Backends = {
+        var backends: [any Backend] = [
+            CPUBackend(),
+            ReferenceBackend(),
+        ]
+        #if canImport(CoreML)
+            backends.append(CoreMLBackend())
+        #endif
+        return Backends(backends)
+    }()
 
     /// Adds a backend, and removes one of the same name.
     public mutating func register(_ backend: any Backend) {

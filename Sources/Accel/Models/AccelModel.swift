@@ -88,7 +88,8 @@ public final class AccelModel: Sendable {
         var request = BackendRequest(package, threads: configuration.threads)
         request.memoryLimit = configuration.memoryLimit
         let (loaded, info) = try await configuration.registry.load(
-            request, by: configuration.backends, fallback: configuration.fallback, progress: progress)
+            request, by: configuration.backends, fallback: configuration.fallback, probed: configuration.probe,
+            progress: progress)
         return Opened(package: package, lease: lease, loaded: loaded, info: info)
     }
 

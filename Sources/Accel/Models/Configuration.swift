@@ -1,5 +1,4 @@
 import AccelByteIO
-public import AccelPackages
 import AccelTensors
 
 /// How a model is opened and run. A configuration never changes what a model computes beyond the backend's own rounding.
@@ -14,6 +13,9 @@ public struct Configuration: Sendable {
     public var threads: Int
     /// The bytes for values and states of one session, at most; nil for the machine's memory.
     public var memoryLimit: Int?
+    /// Whether a backend has to give the numbers of the package's probe when it opens the model. One that does not is passed
+    /// over; a package without a probe is an error.
+    public var probe = false
     /// The number of runs of the model's functions at the same time, at most; further calls wait. Sessions do not count.
     public var concurrency = 1
 
@@ -47,12 +49,4 @@ public enum Trust: Sendable {
     case intact
     /// Every byte fits the digests, and a verifier accepts the package's signature.
     case signed(any SignatureVerifier)
-}
-
-/// Decides whether the signature of a package is accepted: on Apple's platforms by CryptoKit, elsewhere by the tools of the system.
-public protocol SignatureVerifier: Sendable {
-    /// Checks the signature of a package whose bytes are intact.
-    /// - Parameter package: `signedManifest` is what an SSH signature signs.
-    /// - Throws: any error if the package is not trusted; its description is the reason.
-    func verify(_ package: AcceleratorPackage) throws
 }

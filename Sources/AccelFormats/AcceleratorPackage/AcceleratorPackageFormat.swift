@@ -35,7 +35,8 @@ public struct PackagedModel: ModelSource {
     public var remarks: [String] { package.remarks }
     /// Empty, because the manifest has digests of all files of the package; see `knownSources`.
     public var files: ModelFiles { ModelFiles(in: path, holding: []) }
-    public var assets: [Asset] { get throws { try package.assets } }
+    /// The probe is of the package itself, and no file of its model.
+    public var assets: [Asset] { get throws { try package.assets.filter { $0.name != PackageProbe.assetName } } }
     public var missingTensors: [String] { get throws { try package.unusedTensors.map(\.name) } }
 
     /// The package as one source. Its digest is the manifest's, which contains the digests of all other files.

@@ -5,6 +5,8 @@ public import AccelByteIO
 public struct SSHSignature: Equatable, Sendable {
     /// The namespace of package signatures; signatures for other purposes are refused.
     public static let namespace = "accelc-package@v1"
+    /// The namespace of signatures of backend plug-ins.
+    public static let pluginNamespace = "accelc-plugin@v1"
 
     /// The namespace in the signature.
     public let namespace: String
@@ -17,8 +19,9 @@ public struct SSHSignature: Equatable, Sendable {
     private static let maximumBytes = 1 << 16
 
     /// Reads an armored signature.
+    /// - Parameter purpose: the namespace that it has to have.
     /// - Throws: `FormatError` if it is not exactly one signature.
-    public init(_ armored: ByteView, file: String) throws {
+    public init(_ armored: ByteView, file: String, purpose: String = Self.namespace) throws {
         func refused(_ reason: String) -> FormatError { FormatError(file: file, reason: reason) }
         guard armored.count <= Self.maximumBytes,
             let text = armored.withBytes({ String(validating: $0, as: UTF8.self) })
@@ -48,9 +51,10 @@ public struct SSHSignature: Equatable, Sendable {
         guard try !reader.string().isEmpty, reader.isAtEnd else {
             throw refused("is not an SSH signature: there is something behind it, or it is empty")
         }
-        guard namespace == Self.namespace else {
+        guard namespace == purpose else {
+            let subject = purpose == Self.namespace ? "package" : "plug-in"
             throw refused(
-                "is a signature for \(quoted(namespace)), and not for \(quoted(Self.namespace)): it says nothing of a package"
+                "is a signature for \(quoted(namespace)), and not for \(quoted(purpose)): it says nothing of a \(subject)"
             )
         }
     }

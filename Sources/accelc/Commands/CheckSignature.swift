@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelHostTools
 import AccelPackages
 
 enum CheckSignatureCommand: Command {

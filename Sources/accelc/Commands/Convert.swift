@@ -10,8 +10,12 @@ enum ConvertCommand: Command {
         "shard", .text("I/N"),
         "make share I of N of the weights, keep them in the cache, and write no package; see below",
         excludes: ["output", "zip", "no-cache", "verify-cache", "target-size", "target-bits", "min-sqnr", "profile"])
+    static let probe = Option(
+        "probe", .flag,
+        "store inputs and samples of the outputs in the package, by which apps check a backend when they open it",
+        affectsOutput: true)
     static let options =
-        [OutputArguments.output, OutputArguments.zip] + ConversionArguments.options + CacheChoice.options + [
+        [OutputArguments.output, OutputArguments.zip, probe] + ConversionArguments.options + CacheChoice.options + [
             CacheChoice.verify, ProfileArguments.profile, shard, CommonOptions.json,
         ]
     static var notes: String { "\(shards)\n\n\(ProfileArguments.notes)\n\n\(ConversionArguments.schemes)" }
@@ -28,6 +32,7 @@ enum ConvertCommand: Command {
         let start = ContinuousClock.now
         var conversion = try ConversionArguments.conversion(arguments)
         conversion.profile = ProfileArguments.profile(arguments)
+        conversion.hasProbe = arguments.has(probe)
         if let text = arguments[shard] {
             return try run(WeightShard(parsing: text), of: conversion, since: start, arguments, console)
         }

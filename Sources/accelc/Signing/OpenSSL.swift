@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelHostTools
 import AccelPackages
 
 /// The program `openssl`, for signatures with elliptic-curve keys.

@@ -1,21 +1,20 @@
 import AccelByteIO
-import AccelHostTools
 import AccelPlatform
 
 /// Another program that does a part of the work, so that this tool never reads a private key.
-struct ExternalTool {
-    struct Result {
-        var isSuccess: Bool
-        var output: [UInt8]
+package struct ExternalTool {
+    package struct Result {
+        package var isSuccess: Bool
+        package var output: [UInt8]
         /// The last line of its error output, in parentheses; empty if there is none.
-        var message: String
+        package var message: String
     }
-    let name: String
+    package let name: String
     private let path: String
 
     /// - Parameter need: the purpose, for the error.
     /// - Throws: `RequestError` (unavailable) when it is not on PATH.
-    init(_ name: String, need: String) throws {
+    package init(_ name: String, need: String) throws {
         guard let path = Self.path(of: name) else {
             throw RequestError("\(name) is not on PATH; it is needed to \(need)", status: .unavailable)
         }
@@ -24,7 +23,7 @@ struct ExternalTool {
     }
 
     /// Returns the path of a program, by its name on PATH, or by a path; nil if there is no such program.
-    static func path(of name: String) -> String? {
+    package static func path(of name: String) -> String? {
         let folders = (ProcessEnvironment.value("PATH") ?? "").split(separator: ":")
         let paths = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
         return paths.first { Files.kind(of: $0) == .file && access($0, X_OK) == 0 }
@@ -33,7 +32,7 @@ struct ExternalTool {
     /// Runs the program to its end.
     /// - Parameter files: contents of temporary files that only this user may read; words `@NAME` are replaced by their
     ///   paths.
-    func run(_ words: [String], input: [UInt8], files: [String: [UInt8]] = [:]) throws -> Result {
+    package func run(_ words: [String], input: [UInt8], files: [String: [UInt8]] = [:]) throws -> Result {
         let folder = try TemporaryFolder(beside: "\(ProcessEnvironment.temporaryFolder)/accelc-signing", mode: 0o700)
         func write(_ bytes: [UInt8], _ name: String) throws -> String {
             let path = "\(folder.path)/\(name)"

@@ -1,0 +1,45 @@
+public import Accel
+public import AccelByteIO
+
+/// Accepts packages and plug-ins that one of some signers has signed with an SSH key; `ssh-keygen` checks that. The signature of
+/// `FILE` is `FILE.sig`: for a package what `accelc sign` writes, for a plug-in what
+/// `ssh-keygen -Y sign -n accelc-plugin@v1 -f KEY FILE` writes.
+public struct SSHSignatureVerifier: SignatureVerifier {
+    private let (allowedSigners, identities): (String, [String])
+
+    /// A verifier.
+    /// - Parameters:
+    ///   - allowedSigners: the path of a file with keys and their owners, as ssh-keygen(1) describes under ALLOWED SIGNERS.
+    ///   - identities: the accepted signers; one of them suffices.
+    public init(allowedSigners: String, identities: [String]) {
+        (self.allowedSigners, self.identities) = (allowedSigners, identities)
+    }
+
+    public func verify(_ package: AcceleratorPackage) throws {
+        try verify(try package.signedManifest, at: package.path, purpose: SSHSignature.namespace)
+    }
+
+    public func verify(plugin: ByteView, at path: String) throws {
+        try verify(plugin, at: path, purpose: SSHSignature.pluginNamespace)
+    }
+
+    private func verify(_ message: ByteView, at path: String, purpose: String) throws {
+        let file = path + ".sig"
+        guard Files.kind(of: file) == .file else {
+            throw FormatError(file: path, reason: "is not signed: there is no \(file)")
+        }
+        let (tool, signature) = (try SSHKeygen(), try MappedFile(file).bytes)
+        var refusal: (any Error)?
+        for identity in identities {
+            do {
+                _ = try tool.check(
+                    message, signature: signature, file: file, identity: identity, allowedSigners: allowedSigners,
+                    purpose: purpose)
+                return
+            } catch {
+                refusal = refusal ?? error
+            }
+        }
+        throw refusal ?? FormatError(file: file, reason: "is nobody's signature: no signer is accepted")
+    }
+}

@@ -1,0 +1,57 @@
+import Accel
+import AccelByteIO
+import BackendConformance
+import Foundation
+import Testing
+
+/// The plug-in that `scripts/peers/plugins.py` builds, on the packages that it makes of the decoder fixtures: it names both by
+/// environment variables. Without them there is nothing to test here.
+@Suite("A plug-in over another engine", .enabled(if: PeerPluginTests.plugin != nil && PeerPluginTests.folder != nil))
+struct PeerPluginTests {
+    static let plugin = ProcessInfo.processInfo.environment["ACCELC_PLUGIN"]
+    static let folder = ProcessInfo.processInfo.environment["ACCELC_PLUGIN_CASES"]
+
+    @Test("it conforms on what it can run; what it cannot is refused with a reason, or found by the package's probe")
+    func cases() async throws {
+        let (plugin, folder) = (try #require(Self.plugin), try #require(Self.folder))
+        let backend = try PluginBackend(at: plugin, trust: .path)
+        let file = "\(folder)/cases.json"
+        for field in try JSONField(try JSON.read(file), file: file).array() {
+            let (name, path) = (try field["name"].string(), "\(folder)/\(try field["package"].string())")
+            switch try field["expects"].string() {
+            case "conforms":
+                let blocks = try field["blocks"].array().map { try $0.int() }
+                let tokens = ConformanceCases.tokens(blocks.reduce(0, +))
+                let runs = try ConformanceCases.runs(of: path, [tokens], inBlocksOf: blocks, name: name)
+                let tolerance = try field["tolerance"].double()
+                let subject = try ConformanceCase(name, package: path, [runs], tolerance: tolerance)
+                let report = await BackendConformance([subject]).check(backend)
+                for violation in report.violations { Issue.record("\(name): \(violation)") }
+                print("conforms \(name) \(report.noise[name] ?? .nan) of \(tolerance)")
+                for subject in ConformanceReport.Subject.allCases { #expect((report.checks[subject] ?? 0) > 0) }
+            case "unsuitable":
+                let assessment = await backend.assess(try BackendRequest(opening: path))
+                guard case .unsuitable(let reason) = assessment else {
+                    Issue.record("\(name): \(assessment)")
+                    continue
+                }
+                #expect(reason.contains("accelc export"), "\(name): \(reason)")
+                print("unsuitable \(name) \(reason)")
+            case "numerics":
+                var configuration = Configuration()
+                configuration.registry.register(backend)
+                (configuration.backends, configuration.probe) = (.preferring([backend.id]), true)
+                let model = try await AccelModel(.path(path), configuration: configuration)
+                #expect(model.info.backend == .cpu && model.info.didFallBack, "\(name)")
+                let attempt = try #require(model.info.attempts.first { $0.backend == backend.id })
+                guard case .failed(let reason) = attempt.outcome else {
+                    Issue.record("\(name): \(attempt)")
+                    continue
+                }
+                #expect(reason.contains("the package's probe has"), "\(name): \(reason)")
+                print("numerics \(name) \(reason)")
+            case let other: Issue.record("\(name): expects \(other)")
+            }
+        }
+    }
+}
