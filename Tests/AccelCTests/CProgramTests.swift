@@ -43,7 +43,10 @@ import Testing
         private static func compiled(_ source: String, _ words: [String], library: String = "AccelC") throws -> String {
             let program = "\(CPackages.folder)/\(source)-\(library)"
             _ = try output(
-                words + ["-Wall", "-Wextra", "-pedantic", "-Werror", "-ISources/CAccel/include", "scripts/libaccel/examples/\(source)"]
+                words + [
+                    "-Wall", "-Wextra", "-pedantic", "-Werror", "-ISources/CAccel/include",
+                    "scripts/libaccel/examples/\(source)",
+                ]
                     + sanitizer + ["-L\(libraries)", "-l\(library)", "-Wl,-rpath,\(libraries)", "-o", program])
             return program
         }
