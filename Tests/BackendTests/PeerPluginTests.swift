@@ -6,14 +6,11 @@ import Testing
 
 /// The plug-in that `scripts/peers/plugins.py` builds, on the packages that it makes of the decoder fixtures: it names both by
 /// environment variables. Without them there is nothing to test here.
-@Suite("A plug-in over another engine", .enabled(if: PeerPluginTests.plugin != nil && PeerPluginTests.folder != nil))
+@Suite("A plug-in over another engine", .enabled(if: PeerPlugin.path != nil && PeerPlugin.folder != nil))
 struct PeerPluginTests {
-    static let plugin = ProcessInfo.processInfo.environment["ACCELC_PLUGIN"]
-    static let folder = ProcessInfo.processInfo.environment["ACCELC_PLUGIN_CASES"]
-
     @Test("it conforms on what it can run; what it cannot is refused with a reason, or found by the package's probe")
     func cases() async throws {
-        let (plugin, folder) = (try #require(Self.plugin), try #require(Self.folder))
+        let (plugin, folder) = (try #require(PeerPlugin.path), try #require(PeerPlugin.folder))
         let backend = try PluginBackend(at: plugin, trust: .path)
         let file = "\(folder)/cases.json"
         for field in try JSONField(try JSON.read(file), file: file).array() {
@@ -54,4 +51,9 @@ struct PeerPluginTests {
             }
         }
     }
+}
+
+private enum PeerPlugin {
+    static let path = ProcessInfo.processInfo.environment["ACCELC_PLUGIN"]
+    static let folder = ProcessInfo.processInfo.environment["ACCELC_PLUGIN_CASES"]
 }

@@ -2,6 +2,7 @@ import Accel
 import AccelByteIO
 import AccelConversion
 import AccelPrograms
+import BackendConformance
 import Foundation
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Accel
 import AccelByteIO
 import AccelHostTools
+import BackendConformance
 import Foundation
 import TestSupport
 import Testing
