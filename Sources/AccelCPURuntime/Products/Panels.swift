@@ -18,8 +18,6 @@ struct PanelPieces: Sendable {
     /// Rows that are finished before the next ones are multiplied, while they are in the cache: those that the product itself
     /// divides rows into. Also the fewest for which a group of panels is packed once more.
     private static let rowsAtOnce = 128
-    /// Rows of a piece, at most: by the panels that fit in the cache, about 10 milliseconds of work.
-    private static let mostRows = 1024
     private let (panels, rows): (Int, Int)
     /// Panels of a group.
     let panelsAtOnce: Int
@@ -35,10 +33,8 @@ struct PanelPieces: Sendable {
         // Enough groups are left for all workers.
         panelsAtOnce = max(1, min(4, fitting, panels / 8))
         let groups = (panels + panelsAtOnce - 1) / panelsAtOnce
-        // A piece packs its panels, so rows are divided only where panels alone leave workers idle, and where a piece would take so
-        // long that a run is not cancelled soon.
-        let blocks = groups < 4 ? max(1, min(4, rows / Self.rowsAtOnce)) : 1
-        rowBlocks = max(blocks, (rows + Self.mostRows - 1) / Self.mostRows)
+        // A piece packs its panels, so rows are divided only where panels alone leave workers idle.
+        rowBlocks = groups < 4 ? max(1, min(4, rows / Self.rowsAtOnce)) : 1
         rowsPerBlock = (rows + rowBlocks - 1) / rowBlocks
         count = groups * rowBlocks
     }
