@@ -29,7 +29,9 @@ extension GenerationOptions {
                 topP: options.top_p == 0 ? 1 : options.top_p, seed: options.seed)
         default: throw AccelError(.invalid, "there is no sampling \(options.sampling)", at: "\(place).sampling")
         }
-        stopTokens = Set(try array(options.stop_tokens, options.stop_token_count, "\(place).stop_tokens"))
+        if options.stop_tokens != nil || options.stop_token_count != 0 {
+            stopTokens = Set(try array(options.stop_tokens, options.stop_token_count, "\(place).stop_tokens"))
+        }
         timeLimit = try AccelC.timeLimit(options.time_limit_ms, "\(place).time_limit_ms")
         isCancelled = try CancelTokens.all.poll(options.cancel)
         inputs = try AccelTensor.copied(options.inputs, options.input_count)

@@ -239,7 +239,8 @@ typedef struct accel_generation {
     const int64_t *tokens;
     size_t token_count;
     int64_t max_tokens; /* 0: 256 */
-    /* Tokens after which nothing is generated; they are part of the stream. */
+    /* Tokens after which nothing is generated; they are part of the stream. NULL with a count of 0: those of the package;
+     * not NULL with a count of 0: none. */
     const int64_t *stop_tokens;
     size_t stop_token_count;
     float temperature; /* 0: 1 */
