@@ -4,7 +4,6 @@
     import AccelPrograms
     import AccelTensors
     import CoreML
-    import Foundation
 
     extension BackendID {
         /// Apple's Core ML.
