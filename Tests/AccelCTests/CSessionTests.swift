@@ -9,15 +9,17 @@ import Testing
 struct CSessionTests {
     private static let prompt: [Int64] = [5, 17, 3, 29, 11, 2]
 
-    /// The tokens of Swift's stream.
+    /// The tokens of Swift's stream, past those that end texts by the package.
     private func expected(_ options: GenerationOptions, _ prompt: [Int64] = prompt) async throws -> [Int64] {
+        var options = options
+        options.stopTokens = options.stopTokens ?? []
         let model = try await AccelModel(.path(try CPackages.decoder.get()), configuration: .reproducible)
         var tokens: [Int64] = []
         for try await token in try model.makeSession().generate(from: prompt, options) { tokens.append(token) }
         return tokens
     }
 
-    /// The tokens of a stream of C, and how it ended.
+    /// The tokens of a stream of C, and how it ended. By default no token stops it.
     private func tokens(
         _ session: OpaquePointer?, _ prompt: [Int64] = prompt, _ change: (inout accel_generation) -> Void = { _ in }
     ) throws -> ([Int64], accel_summary) {
@@ -25,6 +27,7 @@ struct CSessionTests {
         options.struct_size = UInt32(MemoryLayout<accel_generation>.size)
         let status = prompt.withUnsafeBufferPointer {
             (options.tokens, options.token_count) = ($0.baseAddress, $0.count)
+            options.stop_tokens = $0.baseAddress
             change(&options)
             return accel_session_generate(session, &options, &stream, &error.parts)
         }
@@ -53,10 +56,18 @@ struct CSessionTests {
         #expect(summary.prompt_tokens == 6 && summary.reused_tokens == 0 && summary.prompt_ns > 0)
         (found, summary) = try tokens(session, Self.prompt + expected.prefix(2)) { $0.max_tokens = 3 }
         #expect(found == Array(expected.suffix(3)) && summary.reused_tokens == 7)
-        (found, summary) = try tokens(session) {
-            $0.max_tokens = 5
-            $0.stop_token_count = 0
-        }
+    }
+
+    @Test("without stop tokens a stream ends at those of the package")
+    func ofThePackage() async throws {
+        let path = try CPackages.decoder.get()
+        let ends = try await AccelModel(.path(path), configuration: .reproducible).stopTokens()
+        let expected = try await expected(GenerationOptions(maxTokens: 8, stopTokens: ends))
+        #expect(!ends.isEmpty)
+        let model = try CModel(path)
+        let session = try model.session()
+        defer { accel_session_release(session) }
+        let (found, _) = try tokens(session) { ($0.max_tokens, $0.stop_tokens) = (8, nil) }
         #expect(found == expected)
     }
 
@@ -97,7 +108,7 @@ struct CSessionTests {
             { ($0.sampling, $0.temperature) = (1, .nan) }, { ($0.sampling, $0.temperature) = (1, -1) },
             { ($0.sampling, $0.top_p) = (1, 2) }, { ($0.sampling, $0.top_p) = (1, .nan) },
             { ($0.sampling, $0.top_k) = (1, -1) },
-            { $0.token_count = -1 }, { $0.token_count = .max }, { $0.tokens = nil }, { $0.stop_token_count = 3 },
+            { $0.token_count = -1 }, { $0.token_count = .max }, { $0.tokens = nil }, { ($0.stop_tokens, $0.stop_token_count) = (nil, 3) },
             { $0.input_count = 1 }, { $0.input_count = -1 }, { $0.struct_size = 0 }, { $0.cancel = token },
             { $0.cancel = session },
         ]

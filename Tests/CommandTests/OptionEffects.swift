@@ -73,6 +73,7 @@ extension OptionEffect {
             ("timeout", "convert -o q \(bert) [ --timeout 0.000001 ]"),
             ("output", "convert \(bert) -o [ q / r ]"), ("zip", "convert -o q \(bert) [ --zip ]"),
             ("shard", "convert \(bert) [ --shard 1/2 ]"),
+            ("probe", "convert -o q \(bert) [ --probe ]"),
             ("profile", "convert -o q bert --shape batch=4000,sequence=40 [ --profile watch ]"),
             ("verify-cache", "convert -o q \(bert) [ --verify-cache ]"), ("json", "convert -o q \(bert) [ --json ]"),
 
