@@ -108,7 +108,8 @@ struct CSessionTests {
             { ($0.sampling, $0.temperature) = (1, .nan) }, { ($0.sampling, $0.temperature) = (1, -1) },
             { ($0.sampling, $0.top_p) = (1, 2) }, { ($0.sampling, $0.top_p) = (1, .nan) },
             { ($0.sampling, $0.top_k) = (1, -1) },
-            { $0.token_count = -1 }, { $0.token_count = .max }, { $0.tokens = nil }, { ($0.stop_tokens, $0.stop_token_count) = (nil, 3) },
+            { $0.token_count = -1 }, { $0.token_count = .max }, { $0.tokens = nil },
+            { ($0.stop_tokens, $0.stop_token_count) = (nil, 3) },
             { $0.input_count = 1 }, { $0.input_count = -1 }, { $0.struct_size = 0 }, { $0.cancel = token },
             { $0.cancel = session },
         ]
