@@ -44,6 +44,11 @@ var config: JSON { given() }
 var type: TensorType { given() }
 var table: Value { given() }
 // An app's model, its inputs, and the store that it comes from.
+var model: AccelModel { given() }
 var folder: String { given() }
 var store: ModelStore { given() }
 var tensor: AccelTensor { given() }
+var tokens: AccelTensor { given() }
+var mask: AccelTensor { given() }
+var segments: AccelTensor { given() }
+var verifier: any SignatureVerifier { given() }

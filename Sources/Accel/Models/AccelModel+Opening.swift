@@ -4,7 +4,7 @@ extension AccelModel {
     /// Opens a package on a thread of its own, with progress and a way to stop.
     ///
     ///     let opening = AccelModel.opening(.path("chat.accelpkg"))
-    ///     Task { for await event in opening.events { show(event.kind, event.fraction) } }
+    ///     Task { for await event in opening.events { print(event.kind, event.fraction) } }
     ///     let model = try await opening.value
     ///
     /// The events are `checking`, then `preparing` for each backend that is tried, with `fellBack` between them, and `ready`. Cancelling the

@@ -6,7 +6,7 @@ package import AccelTensors
 /// calls of many tasks run one after the other.
 ///
 ///     let session = try model.makeSession()
-///     for try await token in session.generate(from: prompt, GenerationOptions(maxTokens: 64)) { print(token) }
+///     for try await token in session.generate(from: [1, 15043], GenerationOptions(maxTokens: 64)) { print(token) }
 public actor AccelSession {
     /// The model.
     public nonisolated let model: AccelModel

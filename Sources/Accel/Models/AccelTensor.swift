@@ -5,7 +5,7 @@ public import AccelTensors
 /// A tensor: elements in row-major order, with their type and shape. It is a value: a copy shares the memory until one of
 /// the two is changed.
 ///
-///     var mask = try AccelTensor([1, 1, 0], 1, 3) as AccelTensor
+///     var mask = try AccelTensor([1, 1, 0] as [Int64], 1, 3)
 ///     try mask.withMutableSpan(of: Int64.self) { $0[2] = 1 }
 public struct AccelTensor: Sendable {
     /// The type of the elements.

@@ -4,9 +4,10 @@ import AccelTensors
 /// Passes every call on to another backend and records it, so that an app can test or log what it asks of a backend. It has the
 /// other backend's name, and takes its place in a registry:
 ///
+///     var configuration = Configuration()
 ///     let recording = RecordingBackend(CPUBackend())
 ///     configuration.registry.register(recording)
-///     ...
+///     let model = try await AccelModel(.path("minilm.accelpkg"), configuration: configuration)
 ///     print(recording.calls.map(\.description))
 public struct RecordingBackend: Backend {
     /// One call of a backend, a model or a session.
