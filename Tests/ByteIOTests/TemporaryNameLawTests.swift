@@ -23,7 +23,7 @@ struct TemporaryNameLawTests {
         "AccelPackages/Cache/Local/CacheNames.swift": "recognises names that earlier versions made",
         "AccelPackages/Cache/Local/Cache+CleanUp.swift": "moves a complete package away, to remove it",
         "AccelPackages/Cache/Local/CacheFolder+Verification.swift": "moves a complete file into quarantine",
-        "AccelPackages/Store/StoreFolder+Versions.swift": "moves a complete version into its place, or away, to remove it",
+        "AccelPackages/Store/StoreFolder+Versions.swift": "moves a complete version into its place, or away",
     ]
 
     private func offenders(in text: String) -> [String] {
