@@ -56,7 +56,9 @@ import Testing
             var lines: [String] = []
             let stream = try model.makeSession().generate(from: tokens.map(Int64.init), GenerationOptions(maxTokens: 5))
             for try await token in stream { lines.append(String(token)) }
-            return lines + ["reason 2, 5 generated"]
+            // C's numbers for the ends that there can be here.
+            let reason = stream.summary?.reason == .stopToken ? 1 : stream.summary?.reason == .maxTokens ? 2 : 0
+            return lines + ["reason \(reason), \(lines.count) generated"]
         }
 
         private static func expectedEmbedding() async throws -> [Float] {
