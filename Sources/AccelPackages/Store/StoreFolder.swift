@@ -43,7 +43,7 @@ package struct StoreFolder: Sendable {
     ///   written.
     package func prepare() throws {
         if let reason = try unusableReason() { throw RequestError("\(root) \(reason)", status: .unavailable) }
-        if holds(Self.markName, Self.markText) { return }
+        if Files.holds(Self.markText, at: "\(root)/\(Self.markName)") { return }
         try Files.makeFolder(root, mode: 0o700)
         try Files.makeFolder(modelsPath, mode: 0o700)
         try Files.makeFolder(leasesPath, mode: 0o700)
@@ -63,7 +63,7 @@ package struct StoreFolder: Sendable {
         }
         let mark = "\(root)/\(Self.markName)"
         if Files.kindWithoutFollowing(mark) == .file {
-            if holds(Self.markName, Self.markText) { return nil }
+            if Files.holds(Self.markText, at: mark) { return nil }
             let found = (try? JSON.read(mark)).map { JSONField($0, file: mark) }
             if (try? found?["accelc"].string()) == "model-store" { return "is the store of a newer accelc" }
             return "holds a \(Self.markName) that accelc has not written; name an empty or a new folder"
@@ -71,7 +71,7 @@ package struct StoreFolder: Sendable {
         // What an interrupted `prepare` leaves behind.
         let stranger = try Files.list(root).first { name in
             switch name {
-            case Self.readmeName: !holds(name, Self.readmeText)
+            case Self.readmeName: !Files.holds(Self.readmeText, at: "\(root)/\(name)")
             case "models", "leases": (try? Files.list("\(root)/\(name)")) != []
             default:
                 !TemporaryPaths.isSibling(name, of: Self.readmeName)
@@ -79,13 +79,6 @@ package struct StoreFolder: Sendable {
             }
         }
         return stranger.map { "holds \($0), and is no model store; name an empty or a new folder" }
-    }
-
-    private func holds(_ name: String, _ text: String) -> Bool {
-        guard Files.kindWithoutFollowing("\(root)/\(name)") == .file,
-            let content = try? MappedFile("\(root)/\(name)", followsLink: false).bytes
-        else { return false }
-        return content.withBytes { $0.elementsEqual(text.utf8) }
     }
 
     /// The names of the models, sorted.

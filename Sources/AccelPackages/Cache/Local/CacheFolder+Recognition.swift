@@ -26,7 +26,7 @@ extension CacheFolder {
     }
 
     /// The folder has the tag of an accelc cache.
-    var isTagged: Bool { holds(tagPath, Self.tagText) }
+    var isTagged: Bool { Files.holds(Self.tagText, at: tagPath) }
 
     /// Returns why this tool must not use the folder; nil if it may.
     func unusableReason() -> String? {
@@ -74,7 +74,7 @@ extension CacheFolder {
     }
 
     private func write(_ text: String, to path: String) throws {
-        guard !holds(path, text) else { return }
+        guard !Files.holds(text, at: path) else { return }
         try AtomicFile.write(text, to: path, as: .internal)
     }
 
@@ -100,18 +100,13 @@ extension CacheFolder {
     var marks: [String: (isOurs: (String) -> Bool, text: String)] {
         func isOurs(_ text: String) -> (String) -> Bool {
             { path in
-                self.holds(path, text)
+                Files.holds(text, at: path)
                     || (try? MappedFile(path).bytes.withBytes { $0.count < 4096 && $0.allSatisfy { $0 == 0 } }) == true
             }
         }
         return [
             "CACHEDIR.TAG": (isOurs(Self.tagText), Self.tagText), "README": (isOurs(Self.readmeText), Self.readmeText),
         ]
-    }
-
-    private func holds(_ path: String, _ text: String) -> Bool {
-        guard Files.kindWithoutFollowing(path) == .file, let content = try? MappedFile(path).bytes else { return false }
-        return content.withBytes { $0.elementsEqual(text.utf8) }
     }
 
     /// The oldest version that can read the layout; nil if the file is empty, as after a power failure.
