@@ -1,53 +1,18 @@
 import Accel
 import AccelByteIO
-import AccelPlatform
 
 /// Runs asynchronous work on the thread that waits for it: no other thread is needed, so that callbacks may wait, too.
-final class WaitingThread: TaskExecutor, @unchecked Sendable {
-    // Everything is read and written under the lock.
-    private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let hasWork = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var jobs: [UnownedJob] = []
-    private var isDone = false
+final class WaitingThread: TaskExecutor {
+    private let jobs = WorkQueue<UnownedJob>()
 
     /// Those that nobody waits in. They are never freed: who has given the last job may still be about to leave the lock.
     private static let idle = Locked<[WaitingThread]>([])
 
-    private init() {
-        pthread_mutex_init(lock, nil)
-        pthread_cond_init(hasWork, nil)
-    }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        pthread_mutex_lock(lock)
-        jobs.append(job)
-        pthread_cond_signal(hasWork)
-        pthread_mutex_unlock(lock)
-    }
-
-    private func finish() {
-        pthread_mutex_lock(lock)
-        isDone = true
-        pthread_cond_signal(hasWork)
-        pthread_mutex_unlock(lock)
-    }
-
-    /// The next job; nil once the work is done and nothing is left of it.
-    private func next() -> UnownedJob? {
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
-        while jobs.isEmpty {
-            if isDone { return nil }
-            pthread_cond_wait(hasWork, lock)
-        }
-        return jobs.removeFirst()
-    }
+    func enqueue(_ job: consuming ExecutorJob) { jobs.add(UnownedJob(job)) }
 
     private func drain() {
         let executor = asUnownedTaskExecutor()
-        while let job = next() { job.runSynchronously(on: executor) }
-        isDone = false
+        while let job = jobs.next() { job.runSynchronously(on: executor) }
     }
 
     /// Returns what `body` returns.
@@ -62,7 +27,7 @@ final class WaitingThread: TaskExecutor, @unchecked Sendable {
             let made: Result<Success, AccelError>
             do throws(AccelError) { made = .success(try await body()) } catch { made = .failure(error) }
             result.withLock { $0 = made }
-            thread.finish()
+            thread.jobs.close()
         }
         thread.drain()
         return try result.withLock { $0 }.get()
