@@ -126,31 +126,3 @@ func timeLimit(_ milliseconds: Int64, _ name: String) throws(AccelError) -> Dura
     }
     return 1..<1 << 42 ~= milliseconds ? .milliseconds(milliseconds) : nil
 }
-
-/// Strings and shapes that C may read as long as this value lives.
-final class LentMemory: Sendable {
-    /// Addresses.
-    private let blocks = Locked<[UInt]>([])
-
-    init() {}
-    deinit { for block in blocks.withLock({ $0 }) { UnsafeMutableRawPointer(bitPattern: block)?.deallocate() } }
-
-    func string(_ text: String) -> UnsafePointer<CChar> {
-        let bytes = Array(text.utf8) + [0]
-        return UnsafePointer(copy(bytes).assumingMemoryBound(to: CChar.self))
-    }
-
-    func array(_ numbers: [Int64]) -> UnsafePointer<Int64> {
-        // Not NULL for scalars either.
-        UnsafePointer(copy(numbers + [0]).assumingMemoryBound(to: Int64.self))
-    }
-
-    private func copy<Element: BitwiseCopyable>(_ elements: [Element]) -> UnsafeMutableRawPointer {
-        let count = elements.count * MemoryLayout<Element>.stride
-        let block = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16)
-        elements.withUnsafeBytes { if let start = $0.baseAddress { block.copyMemory(from: start, byteCount: count) } }
-        let address = UInt(bitPattern: block)
-        blocks.withLock { $0.append(address) }
-        return block
-    }
-}

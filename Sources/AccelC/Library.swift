@@ -1,5 +1,6 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
+import AccelByteIO
 import AccelPackages
 public import CAccel
 

@@ -81,16 +81,12 @@ private final class PluginSession: ModelSession {
     private func call(
         _ index: Int, _ inputs: [StoredTensor], _ outputs: [OutputBuffer], _ cancellation: Cancellation?
     ) throws(AccelError) {
-        var names: [UnsafeMutablePointer<CChar>] = []
-        defer { for name in names { name.deallocate() } }
+        let names = LentMemory()
         func tensor(_ name: String, _ port: Int, _ data: UnsafeMutableRawPointer?, _ count: Int) -> accel_plugin_tensor
         {
-            let text = UnsafeMutablePointer<CChar>.allocate(capacity: name.utf8.count + 1)
-            for (index, byte) in name.utf8CString.enumerated() { (text + index).initialize(to: byte) }
-            names.append(text)
             var result = accel_plugin_tensor()
             result.struct_size = UInt32(MemoryLayout<accel_plugin_tensor>.size)
-            (result.port, result.name) = (UInt32(clamping: port), UnsafePointer(text))
+            (result.port, result.name) = (UInt32(clamping: port), names.string(name))
             (result.data, result.byte_count) = (data, count)
             return result
         }
@@ -100,7 +96,7 @@ private final class PluginSession: ModelSession {
                 tensor(input.name, port, UnsafeMutableRawPointer(mutating: $0.baseAddress), $0.count)
             }
         }
-        defer { withExtendedLifetime((inputs, outputs, cancellation)) {} }
+        defer { withExtendedLifetime((names, inputs, outputs, cancellation)) {} }
         var wanted = outputs.map { tensor($0.port.name, $0.index, $0.memory.bytes.baseAddress, $0.byteCount) }
         var run = accel_plugin_run()
         run.struct_size = UInt32(MemoryLayout<accel_plugin_run>.size)
