@@ -78,14 +78,14 @@ extension AccelTensor {
     _ stream: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
     attempt(error) { () throws(AccelError) in
-        let target = try required(stream, "stream")
-        target.pointee = nil
-        let object = try HandleTable.all.object(session, as: SessionObject.self)
-        let given = try CStruct.read(try required(options, "options"), "accel_generation")
-        let prompt = try array(given.tokens, given.token_count, "accel_generation.tokens")
-        let made = object.session.generate(
-            from: prompt, try GenerationOptions(given, of: object.session.model))
-        target.pointee = try HandleTable.all.add(StreamObject(made, of: object))
+        try HandleTable.all.give(to: stream, "stream") { () throws(AccelError) in
+            let object = try HandleTable.all.object(session, as: SessionObject.self)
+            let given = try CStruct.read(try required(options, "options"), "accel_generation")
+            let prompt = try array(given.tokens, given.token_count, "accel_generation.tokens")
+            let made = object.session.generate(
+                from: prompt, try GenerationOptions(given, of: object.session.model))
+            return StreamObject(made, of: object)
+        }
     }
 }
 

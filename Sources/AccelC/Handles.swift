@@ -76,6 +76,15 @@ final class HandleTable: Sendable {
         return handle.pointer
     }
 
+    /// Makes an object, and gives its handle to the caller: NULL until then, and if that fails.
+    func give<Object: HandledObject>(
+        to target: UnsafeMutablePointer<OpaquePointer?>?, _ name: String, _ make: () throws(AccelError) -> Object
+    ) throws(AccelError) {
+        let target = try required(target, name)
+        target.pointee = nil
+        target.pointee = try add(try make())
+    }
+
     /// The object of a handle.
     /// - Throws: `AccelError` (invalid) if it has none of this type.
     func object<Object: HandledObject>(_ pointer: OpaquePointer?, as type: Object.Type) throws(AccelError) -> Object {

@@ -126,21 +126,22 @@ extension AccelModel.Source {
     _ model: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
     attempt(error) { () throws(AccelError) in
-        let target = try required(model, "model")
-        target.pointee = nil
-        let source = AccelModel.Source(try string(source, "source"))
-        let options = try optional(options, "accel_options")
-        let configuration = try Configuration(options)
-        let verify = options?.verify.map {
-            CallbackVerifier(callback: Callback(function: $0, context: options?.context))
-        }
-        let progress = options?.progress.map { Callback(function: $0, context: options?.context) }
-        let opened = try WaitingThread.wait { () async throws(AccelError) -> AccelModel in
-            try await AccelModel(source, trust: verify.map { .signed($0) } ?? .intact, configuration: configuration) {
-                progress?.function(progress?.context, $0.kind.rawValue, $0.fraction, nil)
+        try HandleTable.all.give(to: model, "model") { () throws(AccelError) in
+            let source = AccelModel.Source(try string(source, "source"))
+            let options = try optional(options, "accel_options")
+            let configuration = try Configuration(options)
+            let verify = options?.verify.map {
+                CallbackVerifier(callback: Callback(function: $0, context: options?.context))
             }
+            let trust: Trust = verify.map { .signed($0) } ?? .intact
+            let progress = options?.progress.map { Callback(function: $0, context: options?.context) }
+            let opened = try WaitingThread.wait { () async throws(AccelError) -> AccelModel in
+                try await AccelModel(source, trust: trust, configuration: configuration) {
+                    progress?.function(progress?.context, $0.kind.rawValue, $0.fraction, nil)
+                }
+            }
+            return try ModelObject(opened)
         }
-        target.pointee = try HandleTable.all.add(try ModelObject(opened))
     }
 }
 

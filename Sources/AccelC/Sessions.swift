@@ -79,10 +79,9 @@ final class SnapshotObject: HandledObject {
     _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
     attempt(error) { () throws(AccelError) in
-        let target = try required(session, "session")
-        target.pointee = nil
-        let made = try HandleTable.all.object(model, as: ModelObject.self).model.makeSession()
-        target.pointee = try HandleTable.all.add(SessionObject(made))
+        try HandleTable.all.give(to: session, "session") { () throws(AccelError) in
+            SessionObject(try HandleTable.all.object(model, as: ModelObject.self).model.makeSession())
+        }
     }
 }
 
@@ -160,11 +159,11 @@ final class SnapshotObject: HandledObject {
     _ error: UnsafeMutablePointer<accel_error>?
 ) -> accel_status {
     attempt(error) { () throws(AccelError) in
-        let target = try required(snapshot, "snapshot")
-        target.pointee = nil
-        let object = try HandleTable.all.object(session, as: SessionObject.self)
-        let made = try object.alone { session throws(AccelError) in try await session.snapshot() }
-        target.pointee = try HandleTable.all.add(SnapshotObject(made, of: object.session.model))
+        try HandleTable.all.give(to: snapshot, "snapshot") { () throws(AccelError) in
+            let object = try HandleTable.all.object(session, as: SessionObject.self)
+            let made = try object.alone { session throws(AccelError) in try await session.snapshot() }
+            return SnapshotObject(made, of: object.session.model)
+        }
     }
 }
 
