@@ -55,18 +55,23 @@ public final class AccelModel: Sendable {
         progress: @escaping @Sendable (LoadingEvent) -> Void = { _ in }
     ) async throws(AccelError) {
         let opened: Opened
-        var use: StoreUse?
-        if case .stored(let name, let store) = source {
+        var (use, lease): (StoreUse?, CachedPackage?)
+        switch source {
+        case .path(let path):
+            opened = try await Self.open(try Self.package(at: path), trust, configuration, progress)
+        case .cached(let key, let root):
+            let cached = try Self.cached(key, root, at: "\(source)")
+            lease = cached
+            opened = try await Self.open(cached.package, trust, configuration, progress)
+        case .stored(let name, let store):
             let bounded = configuration.bounded(by: store.profile)
             (opened, use) = try await store.opening(name) { path throws(AccelError) in
-                let opened = try await Self.open(.path(path), trust, bounded, progress)
+                let opened = try await Self.open(try Self.package(at: path), trust, bounded, progress)
                 try store.trust.check(opened.package)
                 return opened
             }
-        } else {
-            opened = try await Self.open(source, trust, configuration, progress)
         }
-        (package, lease, loaded, info) = (opened.package, opened.lease, opened.loaded, opened.info)
+        (package, self.lease, loaded, info) = (opened.package, lease, opened.loaded, opened.info)
         self.use = Locked(use)
         functions = loaded.functions
         pool = SessionPool(of: loaded, atMost: configuration.concurrency)
@@ -74,40 +79,36 @@ public final class AccelModel: Sendable {
 
     private struct Opened {
         let package: AcceleratorPackage
-        let lease: CachedPackage?
         let loaded: any LoadedModel
         let info: SessionInfo
     }
 
     private static func open(
-        _ source: Source, _ trust: Trust, _ configuration: Configuration,
+        _ package: AcceleratorPackage, _ trust: Trust, _ configuration: Configuration,
         _ progress: @escaping @Sendable (LoadingEvent) -> Void
     ) async throws(AccelError) -> Opened {
-        let (package, lease) = try find(source)
         try trust.check(package)
         var request = BackendRequest(package, threads: configuration.threads)
         request.memoryLimit = configuration.memoryLimit
         let (loaded, info) = try await configuration.registry.load(
             request, by: configuration.backends, fallback: configuration.fallback, probed: configuration.probe,
             progress: progress)
-        return Opened(package: package, lease: lease, loaded: loaded, info: info)
+        return Opened(package: package, loaded: loaded, info: info)
     }
 
-    private static func find(_ source: Source) throws(AccelError) -> (AcceleratorPackage, CachedPackage?) {
+    private static func package(at path: String) throws(AccelError) -> AcceleratorPackage {
+        do { return try BackendRequest(opening: path).package } catch { throw AccelError(error, at: path) }
+    }
+
+    private static func cached(_ key: String, _ root: String?, at place: String) throws(AccelError) -> CachedPackage {
         do {
-            switch source {
-            case .path(let path): return (try BackendRequest(opening: path).package, nil)
-            case .cached(let key, let root):
-                let cached = try CachedPackage.open(key: key, cache: root)
-                try cached.package.check()
-                return (cached.package, cached)
-            case .stored(let name, let store):
-                return (try BackendRequest(opening: store.model(store.record(of: name)).path).package, nil)
-            }
+            let cached = try CachedPackage.open(key: key, cache: root)
+            try cached.package.check()
+            return cached
         } catch let error as CacheMiss {
-            throw AccelError(.notFound, "\(error)", at: "\(source)")
+            throw AccelError(.notFound, "\(error)", at: place)
         } catch {
-            throw AccelError(error, at: "\(source)")
+            throw AccelError(error, at: place)
         }
     }
 
