@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
 dist=$PWD/.build/libaccel
-# The goal is 8 MB. Swift's own libraries are 6 MB of it; kernels for all processors and codecs (also those that only compress) are 4 MB, and
+# The goal is 8 MB, which is missed: this only stops growth. Swift's own libraries are 6 MB of it; kernels for all processors and codecs (also those that only compress) are 4 MB, and
 # Swift code that nothing here calls stays where tables of protocols name it.
 limit=17500000
 interface=Tests/AccelCTests/libaccel.abi

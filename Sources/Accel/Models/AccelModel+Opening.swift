@@ -8,7 +8,7 @@ extension AccelModel {
     ///     let model = try await opening.value
     ///
     /// The events are `checking`, then `preparing` for each backend that is tried, with `fellBack` between them, and `ready`. Cancelling the
-    /// work, or a task that waits for its value, ends it within about 100 milliseconds; then it throws `AccelError` (cancelled), and
+    /// work, or a task that waits for its value, ends it before its next piece of work; then it throws `AccelError` (cancelled), and
     /// nothing of the model stays in memory.
     /// - Parameters: as for `init`.
     public static func opening(

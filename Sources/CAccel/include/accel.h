@@ -187,7 +187,7 @@ typedef struct accel_run {
 
 /* Runs a function, each time with the initial values of its states. Many threads may call it; accel_options.concurrency of them run,
  * and the others wait. All inputs are needed, in any order; outputs that are not named are not returned. Inputs are read where they lie,
- * outputs are written where they shall lie. run may be NULL. */
+ * outputs are copied once to the memory of the caller. run may be NULL. */
 accel_status accel_function_run(
     const accel_function *function, const accel_tensor *inputs, size_t input_count, accel_tensor *outputs,
     size_t output_count, const accel_run *run, accel_error *error);
