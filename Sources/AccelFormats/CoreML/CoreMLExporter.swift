@@ -96,11 +96,12 @@ public struct CoreMLExporter: Exporter {
                     + "without --states int8")
         }
         var result = Lowered(weights: weights)
+        let names = CoreMLNames.functions(functions.map(\.functionName))
         for (index, function) in functions.enumerated() {
             // States of Core ML are float16 in any case.
             let folded = try function.wideningStates().foldingTables()
             let lowering = FunctionLowering(folded, weights: result.weights, options: choices)
-            let name = isOne ? "main" : Self.name(of: function, index: index, among: functions)
+            let name = isOne ? "main" : names[index]
             let lowered = try lowering.lowered(named: name)
             result.weights = lowered.weights
             result.functions.append(lowered.function)
@@ -125,14 +126,5 @@ public struct CoreMLExporter: Exporter {
             result.functions = [function]
         }
         return result
-    }
-
-    /// Returns a valid Core ML name, unique among the functions.
-    private static func name(of function: FrozenProgram, index: Int, among functions: [FrozenProgram]) -> String {
-        let name = MILBuilder.identifier(function.functionName.replacing("]", with: ""))
-        let same = functions[..<index].contains {
-            MILBuilder.identifier($0.functionName.replacing("]", with: "")) == name
-        }
-        return same ? "\(name)_\(index)" : name
     }
 }

@@ -40,7 +40,7 @@
                 let compiled = try await MLModel.compileModel(at: URL(filePath: path))
                 // A loaded model holds its files open.
                 defer { try? FileManager.default.removeItem(at: compiled) }
-                for (index, name) in Self.names(of: described).enumerated() {
+                for (index, name) in CoreMLNames.functions(described.map(\.name)).enumerated() {
                     let configuration = MLModelConfiguration()
                     if described.count > 1 { configuration.functionName = name }
                     let model = try MLModel(contentsOf: compiled, configuration: configuration)
@@ -57,16 +57,6 @@
             }
             progress(.ready)
             return CoreMLModels(models: models, functions: described)
-        }
-
-        /// The names of functions in an export with several of them, by the rule of the exporter.
-        static func names(of functions: [FunctionDescription]) -> [String] {
-            let plain = functions.map { function in
-                let text = function.name.replacing("]", with: "")
-                let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
-                return name.first.map(\.isNumber) ?? true ? "_\(name)" : name
-            }
-            return plain.enumerated().map { plain[..<$0].contains($1) ? "\($1)_\($0)" : $1 }
         }
 
         /// Returns the path of the export. Looks at its specification, and loads nothing.

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelPrograms
 import AccelTensors
 
 /// A value of a function under construction.
@@ -49,11 +50,8 @@ struct MILBuilder {
         return name
     }
 
-    /// Returns a valid Core ML name: other characters than letters and digits, and a leading digit, become underscores.
-    static func identifier(_ text: String) -> String {
-        let name = String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
-        return name.first.map { $0.isNumber } ?? true ? "_\(name)" : name
-    }
+    /// Returns a valid Core ML name.
+    static func identifier(_ text: String) -> String { CoreMLNames.identifier(text) }
 
     /// Returns the operand of a small constant; equal constants share one.
     mutating func constant(_ value: MILValue, _ name: String) -> MILOperand {
