@@ -26,7 +26,7 @@ import torch
 import transformers
 
 import fixtures
-from peers.shared import whisper_mlx
+from runtimes import whisper_mlx
 
 TYPES = {"f32": mx.float32, "f16": mx.float16, "bf16": mx.bfloat16}
 BITS, GROUPS = (2, 3, 4, 5, 6, 8), (32, 64, 128)

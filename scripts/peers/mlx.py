@@ -15,7 +15,7 @@ import tempfile
 
 # The folder of this script has names of packages; the one of shared code has none.
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:] = [str(HERE / "shared")] + [entry for entry in sys.path if pathlib.Path(entry or ".").resolve() != HERE]
+sys.path[:] = [str(HERE / "shared"), str(HERE.parent)] + [entry for entry in sys.path if pathlib.Path(entry or ".").resolve() != HERE]
 try:
     import mlx.core as mx
     import mlx_lm.utils
@@ -23,8 +23,8 @@ try:
     import safetensors.numpy
     import torch
     import transformers
-    import whisper_mlx
     from checks import accelc, check, finish
+    from runtimes import whisper_mlx
 
     mlx_whisper = whisper_mlx.classes()
 except ImportError as error:
