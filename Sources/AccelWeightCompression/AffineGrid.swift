@@ -1,3 +1,5 @@
+import CAccelKernels
+
 /// Evenly spaced values, `scale * code + bias`, with codes from 0 to `top`.
 struct AffineGrid: Equatable, Sendable {
     /// Rounded to the type in which it is stored. Positive, except for grids of MLX.
@@ -15,6 +17,18 @@ struct AffineGrid: Equatable, Sendable {
         if let unrounded { return unrounded.code(value) }
         let quotient = Float((Double(value) - Double(bias)) / Double(scale))
         return (min(max(quotient, 0), Float(top)) + 12_582_912) - 12_582_912
+    }
+
+    /// Writes the codes of values, and the values of the codes.
+    func encode(
+        _ values: UnsafeBufferPointer<Float>, codes: UnsafeMutableBufferPointer<UInt8>,
+        storedAs stored: UnsafeMutableBufferPointer<Float>
+    ) {
+        let (step, start) = unrounded.map { ($0.scale, $0.bias) } ?? (scale, bias)
+        ck_affine_codes(
+            values.baseAddress, values.count, Double(step), Double(start), Float(top), unrounded == nil ? 0 : 1,
+            codes.baseAddress)
+        ck_affine_values(codes.baseAddress, codes.count, Double(scale), Double(bias), stored.baseAddress)
     }
 
     func squaredError(_ values: UnsafeBufferPointer<Float>) -> Double {

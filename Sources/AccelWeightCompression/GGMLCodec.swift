@@ -103,7 +103,7 @@ extension GGMLCodec {
         }
         var distortion = Distortion()
         try forEachEncodedRow(unit, of: source, importance) { row, values, stored, codes in
-            if let index = stored.indices.first(where: { !stored[$0].isFinite }) {
+            if let index = stored.firstNotFinite {
                 throw source.error(
                     "needs a scale beyond float16, which \(Self.name) has; store it as float32",
                     index: row * shape.columns + index)

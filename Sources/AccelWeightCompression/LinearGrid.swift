@@ -1,3 +1,5 @@
+import CAccelKernels
+
 /// Evenly spaced values, `scale * (code - zero)`.
 struct LinearGrid: Equatable, Sendable {
     /// Nonzero, and rounded to its storage type. Negative if the largest magnitude fits the longer, negative side
@@ -128,22 +130,8 @@ struct LinearGridSearch: Sendable {
 extension UnsafeBufferPointer<Float> {
     /// The smallest and the largest value; infinity and minus infinity if there is none.
     var extremes: (low: Float, high: Float) {
-        guard let start = UnsafeRawPointer(baseAddress) else { return (.infinity, -.infinity) }
-        var lows = SIMD16<Float>(repeating: .infinity)
-        var highs = -lows
-        var index = 0
-        while index + 16 <= count {
-            let block = start.loadUnaligned(fromByteOffset: index * 4, as: SIMD16<Float>.self)
-            // Not pointwiseMin and pointwiseMax, which work element by element.
-            lows.replace(with: block, where: block .< lows)
-            highs.replace(with: block, where: block .> highs)
-            index += 16
-        }
-        var (low, high) = (lows.min(), highs.max())
-        for rest in index..<count {
-            low = Swift.min(low, self[rest])
-            high = Swift.max(high, self[rest])
-        }
+        var (low, high) = (Float.infinity, -Float.infinity)
+        ck_value_range(baseAddress, count, &low, &high)
         return (low, high)
     }
 }

@@ -1,5 +1,6 @@
 import AccelByteIO
 public import AccelTensors
+import CAccelKernels
 
 extension Shape {
     /// Returns the number of groups of `size` rows, the last of which may be smaller; one group if `size` is nil.
@@ -34,18 +35,7 @@ extension StoredTensor {
     /// - Throws: `FormatError` naming tensor and index.
     func readFinite(_ range: Range<Int>, into target: UnsafeMutableBufferPointer<Float>) throws {
         readFloats(range, into: target)
-        // x - x is 0 for finite values, and NaN for all others.
-        var sums = SIMD16<Float>.zero
-        var index = 0
-        while index + 16 <= range.count {
-            let values = UnsafeRawPointer(target.baseAddress! + index).loadUnaligned(as: SIMD16<Float>.self)
-            sums += values - values
-            index += 16
-        }
-        var sum = sums.sum()
-        for rest in index..<range.count { sum += target[rest] - target[rest] }
-        guard sum == 0 else {
-            let bad = target[..<range.count].firstIndex { !$0.isFinite } ?? 0
+        if let bad = UnsafeMutableBufferPointer(rebasing: target[..<range.count]).firstNotFinite {
             throw error("is \(target[bad]), but weights have to be finite", index: range.lowerBound + bad)
         }
     }
@@ -107,6 +97,13 @@ extension StoredTensor {
     }
 }
 
+extension UnsafeMutableBufferPointer<Float> {
+    /// The index of the first value that is NaN or infinite.
+    var firstNotFinite: Int? {
+        ck_all_finite(baseAddress, count) != 0 ? nil : firstIndex { !$0.isFinite }
+    }
+}
+
 extension CompressedTensor {
     /// Calls `body` with the index of each of some rows, its codes in the first section, and its part of `target`.
     /// - Parameter rowBytes: the bytes of a row's codes.
@@ -129,26 +126,19 @@ extension CompressedTensor {
 extension Distortion {
     /// Adds values that are encoded without loss.
     mutating func addLossless(_ row: UnsafeMutableBufferPointer<Float>) {
-        count += row.count
-        var sum = 0.0
-        for value in row { sum += Double(value) * Double(value) }
-        energy += sum
+        add(row, storedAs: row)
     }
 
     /// Adds values that decode to `stored`.
     mutating func add(_ row: UnsafeMutableBufferPointer<Float>, storedAs stored: UnsafeMutableBufferPointer<Float>) {
         count += row.count
-        var (squares, errors, largest) = (0.0, 0.0, 0.0)
-        for index in row.indices {
-            let value = Double(row[index])
-            let error = value - Double(stored[index])
-            squares += value * value
-            errors += error * error
-            largest = max(largest, abs(error))
+        withUnsafeTemporaryAllocation(of: Double.self, capacity: 3) { sums in
+            sums.initialize(repeating: 0)
+            ck_add_distortion(row.baseAddress, stored.baseAddress, row.count, sums.baseAddress)
+            squaredError += sums[0]
+            energy += sums[1]
+            maximumError = max(maximumError, sums[2])
         }
-        energy += squares
-        squaredError += errors
-        maximumError = max(maximumError, largest)
     }
 }
 

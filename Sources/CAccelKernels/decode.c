@@ -1,7 +1,7 @@
 // Decodes stored codes of a weight to float32.
 #include "internal.h"
 
-// The difference and the product of an int8 weight are rounded separately on every instruction set.
+// The difference and the product of a weight are rounded separately on every instruction set.
 #pragma clang fp contract(off)
 
 // ---- scalar definition ---------------------------------------------------------------------------------------
@@ -19,6 +19,23 @@ CK_INLINE void int8_body(const int8_t *codes, float scale, float zero, float *ta
 
 static void int8_plain(const int8_t *codes, float scale, float zero, float *target, size_t count) {
     int8_body(codes, scale, zero, target, count);
+}
+
+CK_INLINE void zero_points_body(const uint8_t *codes, size_t count, size_t group, size_t first, const float *scales,
+                                const float *zeros, float *target) {
+    if (group == 0) {
+        for (size_t i = 0; i < count; i++) target[i] = ((float)codes[i] - zeros[i]) * scales[i];
+        return;
+    }
+    for (size_t i = 0, end = group - first % group, g = first / group; i < count; end += group, g++) {
+        const float scale = scales[g], zero = zeros[g];
+        for (const size_t stop = end < count ? end : count; i < stop; i++) target[i] = ((float)codes[i] - zero) * scale;
+    }
+}
+
+static void zero_points_plain(const uint8_t *codes, size_t count, size_t group, size_t first, const float *scales, const float *zeros,
+                              float *target) {
+    zero_points_body(codes, count, group, first, scales, zeros, target);
 }
 
 // ---- vector variants: each starts at a whole byte and returns the number of decoded values -------------------
@@ -56,6 +73,16 @@ CK_TARGET_AVX512 static size_t palette4_avx512(const uint8_t *codes, const float
 
 CK_TARGET_AVX2 static void int8_avx2(const int8_t *codes, float scale, float zero, float *target, size_t count) {
     int8_body(codes, scale, zero, target, count);
+}
+
+CK_TARGET_AVX2 static void zero_points_avx2(const uint8_t *codes, size_t count, size_t group, size_t first, const float *scales,
+                                            const float *zeros, float *target) {
+    zero_points_body(codes, count, group, first, scales, zeros, target);
+}
+
+CK_TARGET_AVX512 static void zero_points_avx512(const uint8_t *codes, size_t count, size_t group, size_t first, const float *scales,
+                                                const float *zeros, float *target) {
+    zero_points_body(codes, count, group, first, scales, zeros, target);
 }
 
 CK_TARGET_AVX512 static void int8_avx512(const int8_t *codes, float scale, float zero, float *target, size_t count) {
@@ -119,5 +146,16 @@ void ck_decode_int8(const int8_t *codes, float scale, float zero, float *target,
     case CK_AVX2: int8_avx2(codes, scale, zero, target, count); return;
 #endif
     default: int8_plain(codes, scale, zero, target, count);
+    }
+}
+
+void ck_decode_zero_points(const uint8_t *codes, size_t count, size_t group, size_t first, const float *scales, const float *zeros,
+                           float *target) {
+    switch (ck_current_isa()) {
+#if CK_X86
+    case CK_AVX512: zero_points_avx512(codes, count, group, first, scales, zeros, target); return;
+    case CK_AVX2: zero_points_avx2(codes, count, group, first, scales, zeros, target); return;
+#endif
+    default: zero_points_plain(codes, count, group, first, scales, zeros, target);
     }
 }

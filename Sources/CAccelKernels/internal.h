@@ -113,6 +113,9 @@ CK_TARGET_AVX2 CK_INLINE __m256 entries_of_16(__m256 low, __m256 high, __m256i c
 // The number of products for which all rows of a block meet a panel, before the next ones follow: the fewer, the more often results
 // are read and written; the more, the less of a panel stays in the first cache level. A multiple of K_BLOCK.
 #define PART_DEPTH (4 * K_BLOCK)
+// The same for tiles of AVX2, which are so small that a panel comes from the second cache level at the speed of their products: results
+// that are read and written again cost more.
+#define DEEP_PART (16 * K_BLOCK)
 // The number of rows of which that part stays in the second cache level while it meets several panels.
 #define ROW_BLOCK 128
 

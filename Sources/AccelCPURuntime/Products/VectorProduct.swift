@@ -30,7 +30,7 @@ protocol VectorProduct: Sendable {
 enum VectorProducts {
     static let all: [any VectorProduct.Type] = [
         BlockScaledProduct.self, GGMLProduct.self, HalfRowsProduct.self, Int8Product.self, PaletteProduct.self,
-        SparseProduct.self, VectorEntriesProduct.self,
+        PermutedProduct.self, SparseProduct.self, VectorEntriesProduct.self,
     ]
 
     /// The first that takes the weight, or else one that reads its rows as floats.

@@ -113,11 +113,10 @@ public struct AffineCodec: WeightCodec {
                         }
                         search.type.store(grid.scale, in: sections[1], at: row * perRow + block)
                         search.type.store(grid.bias, in: sections[2], at: row * perRow + block)
-                        for column in columns {
-                            let code = grid.code(values[column])
-                            codes[column] = UInt8(truncatingIfNeeded: Int(code))
-                            stored[column] = grid.value(code)
-                        }
+                        grid.encode(
+                            UnsafeBufferPointer(rebasing: values[columns]),
+                            codes: UnsafeMutableBufferPointer(rebasing: codes[columns]),
+                            storedAs: UnsafeMutableBufferPointer(rebasing: stored[columns]))
                     }
                     distortion.add(values, storedAs: stored)
                     guard let target = sections[0].baseAddress else { return }

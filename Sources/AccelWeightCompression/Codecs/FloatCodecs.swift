@@ -40,11 +40,12 @@ extension FloatCodec {
                 let destination = target + index * columns * Self.storedType.byteCount
                 Self.narrow(values, destination, columns)
                 Self.widen(destination, back, columns)
-                if let bad = stored[..<columns].firstIndex(where: { !$0.isFinite }) {
+                let decoded = UnsafeMutableBufferPointer(rebasing: stored[..<columns])
+                if let bad = decoded.firstNotFinite {
                     throw source.error(
                         "\(row[bad]) is too large for \(Self.name); store it as float32", index: index * columns + bad)
                 }
-                distortion.add(row, storedAs: UnsafeMutableBufferPointer(rebasing: stored[..<columns]))
+                distortion.add(row, storedAs: decoded)
             }
         }
         return distortion

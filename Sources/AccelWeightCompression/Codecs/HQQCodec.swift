@@ -134,14 +134,12 @@ public struct HQQCodec: WeightCodec {
         return grid
     }
 
-    /// Returns the groups that neighbours from an element on have, up to the end of the group or of the groups.
-    private func run(_ element: Int, _ count: Int, groups: Int, size: Int) -> (group: Int, count: Int) {
-        hasNeighbours
-            ? (element / size, min(count, size - element % size))
-            : (element % groups, min(count, groups - element % groups))
+    /// Returns the group of an element.
+    private func group(of element: Int, _ shape: Shape) -> Int {
+        hasNeighbours ? element / size(shape) : element % groups(shape)
     }
 
-    /// The codes of a row, and for groups at distances its scales and zero points.
+    /// The codes of a row, and the scales and zero points of its groups, which are at most as many.
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
         2 * shape.columns * MemoryLayout<Float>.stride + shape.columns
     }
@@ -155,20 +153,25 @@ public struct HQQCodec: WeightCodec {
         let scales = scratch.assumingMemoryBound(to: Float.self)
         let zeros = scales + columns
         let codes = (scratch + 2 * columns * MemoryLayout<Float>.stride).assumingMemoryBound(to: UInt8.self)
-        let (scaleBytes, zeroBytes) = (weight.sections[1], weight.sections[2])
+        guard columns > 0 else { return }
+        func load(_ groups: Range<Int>) {
+            weight.sections[1].withBytes { type.load($0, groups, into: scales) }
+            weight.sections[2].withBytes { type.load($0, groups, into: zeros) }
+        }
         weight.forEachPackedRow(rows, rowBytes: rowBytes(shape), into: target) { row, packed, target in
             ck_unpack_codes(packed, Int32(bits), columns, codes)
+            let first = row * columns
+            if hasNeighbours {
+                load(first / size..<(first + columns - 1) / size + 1)
+                return ck_decode_zero_points(codes, columns, size, first % size, scales, zeros, target)
+            }
             var column = 0
             while column < columns {
-                let run = run(row * columns + column, columns - column, groups: groups, size: size)
-                let loaded = run.group..<run.group + (hasNeighbours ? 1 : run.count)
-                scaleBytes.withBytes { type.load($0, loaded, into: scales) }
-                zeroBytes.withBytes { type.load($0, loaded, into: zeros) }
-                let step = hasNeighbours ? 0 : 1
-                for index in 0..<run.count {
-                    target[column + index] = (Float(codes[column + index]) - zeros[index * step]) * scales[index * step]
-                }
-                column += run.count
+                let group = (first + column) % groups
+                let count = min(columns - column, groups - group)
+                load(group..<group + count)
+                ck_decode_zero_points(codes + column, count, 0, 0, scales, zeros, target + column)
+                column += count
             }
         }
     }
@@ -177,7 +180,6 @@ public struct HQQCodec: WeightCodec {
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {
         let (shape, columns) = (weight.shape, weight.shape.columns)
-        let (groups, size) = (groups(shape), size(shape))
         var codes = [UInt8](repeating: 0, count: columns)
         var floats = [Float](repeating: 0, count: columns)
         for row in rows {
@@ -191,7 +193,7 @@ public struct HQQCodec: WeightCodec {
                 }
             }
             for column in 0..<columns {
-                let group = run(row * columns + column, 1, groups: groups, size: size).group
+                let group = group(of: row * columns + column, shape)
                 let grid = ZeroPointGrid(
                     scale: weight.sections[1].withBytes { type.load($0, at: group) },
                     zero: weight.sections[2].withBytes { type.load($0, at: group) }, top: search.top)

@@ -145,6 +145,21 @@ public struct PermutedCodec: LayeredCodec {
         return reason ?? inner.corruption(in: Array(sections.dropLast()), shape: innerShape(shape))
     }
 
+    /// Returns the weight of the inner codec, with the columns in their slots.
+    package func slottedWeight(of weight: CompressedTensor) -> CompressedTensor { innerWeight(of: weight) }
+
+    /// Puts the element of each of a weight's columns into the column's slot; slots without a column become 0.
+    package func place(
+        _ row: UnsafePointer<Float>, inSlotsOf weight: CompressedTensor, into target: UnsafeMutablePointer<Float>
+    ) {
+        let (columns, width) = (weight.shape.columns, slotBytes(weight.shape))
+        let count = slots ?? columns
+        if count > columns { target.update(repeating: 0, count: count) }
+        weight.sections[weight.sections.count - 1].withBytes { order in
+            for column in 0..<columns { target[Self.slot(column, in: order, width: width)] = row[column] }
+        }
+    }
+
     /// A row of the inner codec, and its scratch memory.
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
         let within = innerShape(shape)

@@ -17,16 +17,18 @@ public struct StoredCodec: WeightCodec {
         [SectionLayout("values", byteCount: shape.count * elementType.byteCount)]
     }
 
-    public func units(shape: Shape) -> [Range<Int>] { [0..<shape.rows] }
+    public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 18) }
 
     public func encode(
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
-        source.bytes.withBytes { sections[0].copyMemory(from: $0) }
+        let (elements, size) = (source.elements(ofRows: unit), source.elementType.byteCount)
+        let bytes = elements.lowerBound * size..<elements.upperBound * size
+        source.bytes[bytes].withBytes { UnsafeMutableRawBufferPointer(rebasing: sections[0][bytes]).copyMemory(from: $0) }
         guard source.elementType.isFloatingPoint else {
             var distortion = Distortion()
-            distortion.count = source.shape.count
+            distortion.count = elements.count
             return distortion
         }
         var distortion = Distortion()

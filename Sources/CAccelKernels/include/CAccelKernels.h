@@ -111,6 +111,16 @@ typedef struct {
     double maximum;
 } ck_errors;
 
+/// The smallest and the largest value; infinity and minus infinity if there is none. The values are not NaN.
+void ck_value_range(const float *x, size_t count, float *low, float *high);
+/// Adds sum (x - stored)^2 and sum x^2 in float64 to sums[0] and sums[1], and raises sums[2] to the largest |x - stored|, of finite
+/// elements; in one order, so that all instruction sets give the same bits.
+void ck_add_distortion(const float *x, const float *stored, size_t count, double sums[3]);
+/// codes[i] = (x[i] - bias) / scale, limited to 0 and `top`, and rounded to nearest even; in float32 throughout with `is_float`, else
+/// divided in float64 and rounded to float32 first.
+void ck_affine_codes(const float *x, size_t count, double scale, double bias, float top, int is_float, uint8_t *codes);
+/// target[i] = scale * codes[i] + bias, in float64 and rounded once.
+void ck_affine_values(const uint8_t *codes, size_t count, double scale, double bias, float *target);
 /// The smallest and the largest of the values and 0. Returns 0, with undefined results, if a value is not finite.
 int ck_extremes(const void *values, ck_type type, size_t count, float *low, float *high);
 
@@ -152,6 +162,9 @@ void ck_look_up_vectors(const uint8_t *codes, const float *table, size_t size, s
 void ck_decode_float8(const uint8_t *codes, int is_e5m2, float scale, size_t count, float *target);
 /// target[i] = scale * (codes[i] - zero).
 void ck_decode_int8(const int8_t *codes, float scale, float zero, float *target, size_t count);
+/// target[i] = (codes[i] - zeros[g]) * scales[g], where g is (first + i) / group for groups of neighbours, and i for a group of 0.
+void ck_decode_zero_points(const uint8_t *codes, size_t count, size_t group, size_t first, const float *scales, const float *zeros,
+                           float *target);
 
 // Rows whose weights have a scale for each `block` values; the last block may be shorter. Codes are one byte each.
 
