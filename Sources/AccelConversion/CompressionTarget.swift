@@ -78,10 +78,14 @@ public struct CompressionTarget: Sendable {
         }
         let solver = CompressionSolver(
             calibration.samples, weights: free, pinned: pinned, stored: stored, threads: calibration.threads)
-        let (plan, front) = try solver.solve(goal)
+        let solved = try solver.solve(goal)
+        let plan = solved.plan
         let statistics = plan.statistics.filter { plan.codecs[$0.key].map { $0.method == .gptq } ?? true }
-        let choice = TargetChoice(target: text, plan: plan, rules: given.filter { $0.choice.rule != nil })
-        let file = try folder.write(plan, front, statistics: statistics, choice)
+        var limit: Int?
+        if case .bytes(let bytes) = self.goal { limit = bytes }
+        let choice = TargetChoice(
+            target: text, solved, rules: given.filter { $0.choice.rule != nil }, givenBytes: givenBytes, limit: limit)
+        let file = try folder.write(solved, statistics: statistics, choice)
         var solved = Recipe(
             default: recipe.defaultCodec,
             rules: recipe.rules

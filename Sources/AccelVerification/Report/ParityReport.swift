@@ -1,4 +1,5 @@
 public import AccelByteIO
+public import AccelCalibration
 import AccelCPURuntime
 import AccelPackages
 import AccelPrograms
@@ -58,6 +59,8 @@ public struct ParityReport: Sendable {
     public internal(set) var operators: [OperatorFinding] = []
     /// The metrics of outputs and states: those of the graph stage and of the output stage.
     public internal(set) var outputs: [OutputFinding] = []
+    /// What each lossy weight costs the outputs alone, the largest loss first; empty if the output stage did not run on a model.
+    public internal(set) var losses: [WeightLoss] = []
     /// Items that no stage could compare.
     public internal(set) var notCompared: [NotCompared] = []
     /// The sizes that the budget or the profile limits.
@@ -128,6 +131,26 @@ public struct ParityReport: Sendable {
         notCompared += result.notCompared
     }
 
+    /// Records that functions run several times, on one sample of the inputs after the other.
+    mutating func countRuns(_ count: Int) {
+        if count > functions.count { inputs += "; \(Wording.count(count, "run"))" }
+    }
+
+    /// Joins what the runs of a function on several samples found for each output: as if they were one tensor.
+    mutating func joinSamples() {
+        var joined: [OutputFinding] = []
+        for row in outputs {
+            let index = joined.firstIndex {
+                ($0.stage, $0.function, $0.name, $0.reference) == (row.stage, row.function, row.name, row.reference)
+            }
+            if let index { joined[index] = joined[index].joining(row) } else { joined.append(row) }
+        }
+        outputs = joined
+        notCompared = notCompared.enumerated().filter { index, item in
+            !notCompared[..<index].contains(item)
+        }.map(\.element)
+    }
+
     /// Records that functions got random inputs, because the file has none for them.
     mutating func draw(for functions: [String], seed: UInt64) {
         inputs += "; \(SeededInputs.words(seed)) for \(functions.joined(separator: ", "))"
@@ -174,12 +197,24 @@ public struct ParityReport: Sendable {
         }
     }
 
-    mutating func checkSize(budget: Budget?) {
-        if let limit = budget?.bytes {
-            sizes.append(SizeFinding(what: "stored bytes", value: Double(storedBytes), limit: Double(limit)))
-        }
-        if let limit = budget?.bitsPerWeight {
-            sizes.append(SizeFinding(what: "bits per weight", value: bitsPerWeight, limit: limit))
+    /// Compares sizes, memory and speed with the limits of a budget.
+    /// - Parameters:
+    ///   - package: nil for a subject that is none; its sizes are not known then.
+    ///   - speed: measures the speed relative to float32; nil if there is nothing to measure.
+    mutating func checkResources(
+        _ limits: [ResourceLimit], of package: AcceleratorPackage?, speed: () throws -> Double?
+    ) throws {
+        for limit in limits {
+            let value: Double? =
+                switch limit.resource {
+                case .storedBytes: Double(storedBytes)
+                case .bitsPerWeight: bitsPerWeight
+                case .packageBytes: package.map { Double($0.byteCount) }
+                case .memoryBytes:
+                    try package.map { Double(try Footprint(of: $0.graph, packageBytes: $0.byteCount).memoryBytes) }
+                case .speed: try speed()
+                }
+            if let value { sizes.append(SizeFinding(limit.resource, value: value, limit: limit.limit)) }
         }
     }
 
@@ -188,7 +223,7 @@ public struct ParityReport: Sendable {
         let footprint = try Footprint(of: package.graph, packageBytes: package.byteCount)
         sizes += profile.limits(of: footprint).map { resource, needed, limit in
             SizeFinding(
-                what: resource.rawValue, value: Double(needed), limit: Double(limit),
+                resource == .package ? .packageBytes : .memoryBytes, value: Double(needed), limit: Double(limit),
                 origin: "the profile \(profile.name)")
         }
     }
