@@ -67,6 +67,7 @@ struct ProgramStages: StageRunner {
     }
 
     mutating func compareWeights(progress: (Double) -> Void) throws {
+        guard !options.stages.isDisjoint(with: [.weights, .operators, .graph, .outputs]) else { return }
         guard let model else {
             if options.stages.contains(.weights) {
                 report.notCompared.append(
