@@ -28,10 +28,12 @@ public struct CalibrationSamples: Sendable {
     private(set) var chunks: [Chunk]
     /// The number of samples.
     public let count: Int
-    /// The number of positions of all samples that take part.
-    public let positions: Int
+    /// The number of tokens of all samples that take part; nil for a part that takes no tokens.
+    public let positions: Int?
     /// The file has a mask, so that padding does not count.
     public let hasMask: Bool
+    /// All inputs have a row for each sample, so that whole samples can be held out; else single positions are.
+    public let isDivided: Bool
 
     /// Creates samples from tensors; nil if none of them is an input of the part.
     /// - Throws: `RequestError` if tensors do not fit the inputs, or if one is missing.
@@ -55,8 +57,9 @@ public struct CalibrationSamples: Sendable {
         let cutter = SampleCutter(part: part, bindings: bindings, inputs: inputs, mask: mask)
         count = cutter.samples
         chunks = cutter.chunks(of: Self.positionsAtOnce)
-        self.positions = cutter.countedPositions(besides: positions)
+        self.positions = part.input(.tokens).flatMap { inputs[$0.name] }.map { cutter.shown ?? $0.shape.count }
         hasMask = mask != nil
+        isDivided = cutter.isDivided
     }
 
     /// Returns the same samples for the part with some weights replaced, by name.
@@ -125,9 +128,10 @@ private struct SampleCutter {
         return chunks
     }
 
-    /// Returns the number of positions that take part.
-    /// - Parameter length: the length of a sample, if no mask counts its positions.
-    func countedPositions(besides length: Int) -> Int { mask.map { $0.count(where: \.self) } ?? samples * length }
+    var isDivided: Bool { batch != nil }
+
+    /// The number of positions that the mask shows; nil without one.
+    var shown: Int? { mask.map { $0.count { $0 } } }
 
     /// Returns the position after the last one that takes part.
     private func lengthOfSample(_ sample: Int) -> Int {

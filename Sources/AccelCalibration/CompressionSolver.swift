@@ -141,14 +141,14 @@ public struct CompressionSolver {
         if let uniform = try uniform(byteLimit: byteLimit) {
             measured.append(try joint(uniform, isUniform: true, judges))
         }
-        var best: CompressionPlan? {
+        func best() -> CompressionPlan? {
             measured.filter { $0.bytes <= byteLimit }.max { ($0.sqnr, -$0.bytes) < ($1.sqnr, -$1.bytes) }
         }
         if case .sqnr = goal {
-        } else if let first = best, let finer = spending(byteLimit, from: first, candidates) {
+        } else if let first = best(), let finer = spending(byteLimit, from: first, candidates) {
             measured.append(try joint(finer, isUniform: first.isUniform, judges))
         }
-        guard let best else { throw RequestError("no choice of schemes fits into \(byteLimit) bytes") }
+        guard let best = best() else { throw RequestError("no choice of schemes fits into \(byteLimit) bytes") }
         front += measured.map { ParetoPoint(bytes: $0.bytes, bits: $0.bits, sqnr: $0.sqnr, isMeasured: true) }
         return CompressionChoice(
             plan: best, front: front, losses: losses(of: best, candidates, hulls), candidates: all(candidates))

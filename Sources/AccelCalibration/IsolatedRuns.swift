@@ -35,32 +35,29 @@ struct IsolatedRuns {
             if let source = left.removeValue(forKey: name) {
                 if wantsStatistics { shared = shared ?? run.statistics(of: index) }
                 let snapshot = run.snapshot()
-                try visit(source, shared, body) { tensor in
+                try body(source, shared) { tensor in
                     try run.replace(tensor)
                     try run.run(from: index, to: nil)
                     let error = run.error(of: run.outputs(), from: reference)
                     run.restore(snapshot)
                     return error
                 }
+                try restore(source)
             }
             if index + 1 < run.weights.count { try run.run(from: index, to: index + 1) }
         }
         for source in sources where left[source.name] != nil && run.reads(source.name) {
-            try visit(source, nil, body) { tensor in
+            try body(source, nil) { tensor in
                 try run.replace(tensor)
                 try run.restart()
                 try run.run(from: nil, to: nil)
                 return run.error(of: run.outputs(), from: reference)
             }
+            try restore(source)
         }
     }
 
-    private func visit(
-        _ source: StoredTensor, _ statistics: ActivationStatistics?,
-        _ body: (StoredTensor, ActivationStatistics?, (CompressedTensor) throws -> Double) throws -> Void,
-        _ error: (CompressedTensor) throws -> Double
-    ) throws {
-        try body(source, statistics, error)
+    private func restore(_ source: StoredTensor) throws {
         try run.replace(CompressedTensor.compressing(source, with: Codecs.codec("stored"), threads: 1).tensor)
     }
 }

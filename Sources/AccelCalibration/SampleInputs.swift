@@ -1,4 +1,4 @@
-public import AccelByteIO
+import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 

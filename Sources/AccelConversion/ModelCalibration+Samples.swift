@@ -11,9 +11,8 @@ extension ModelCalibration {
         }
         guard let first = open.first, let file else { return [] }
         let mask = first.part.input(.attentionMask)?.name ?? CalibrationSamples.maskName
-        return [
-            "\(file) has no \"\(mask)\": all \(Wording.grouped(first.positions)) positions count as text, padding among them too"
-        ]
+        let number = first.positions.map { "\(Wording.grouped($0)) " } ?? ""
+        return ["\(file) has no \"\(mask)\": all \(number)positions count, those of padding too"]
     }
 
     /// Sentences on samples that are too few for the methods that use them.
@@ -33,26 +32,26 @@ extension ModelCalibration {
             let names = methods.map { "method=\($0.rawValue)" }.joined(separator: " and ")
             let columns = weights.filter { target || $0.choice.codec.method == .gptq }
                 .map(\.source.shape.columns).max() ?? 0
-            if methods.contains(.gptq), samples.positions < columns {
+            if methods.contains(.gptq), let positions = samples.positions, positions < columns {
                 return [
-                    "\(file) has \(Wording.count(samples.positions, "position")) that count, and weights of \(samples.part.name) "
+                    "\(file) has \(Wording.count(positions, "position")) that count, and weights of \(samples.part.name) "
                         + "have up to \(Wording.grouped(columns)) columns: fewer positions than columns are too few for "
                         + "method=gptq; give more or longer samples"
                 ]
             }
-            guard samples.count < CalibrationSamples.heldOutShare, methods != [.weighted] else { return [] }
+            let share = CalibrationSamples.heldOutShare
+            guard samples.isDivided, samples.count < share, methods != [.weighted] else { return [] }
             return [
                 "\(file) has \(Wording.count(samples.count, "sample")): \(names) wants "
-                    + "\(CalibrationSamples.heldOutShare) or more, so that a whole one can be held out to judge by"
+                    + "\(share) or more, so that a whole one can be held out to judge by"
             ]
         }
     }
 
     /// Returns the SQNR in dB of the outputs over the samples with a package's weights.
     func outputSQNR(with tensors: [CompressedTensor]) throws -> Double {
-        let weights = samples.reduce(into: Set<String>()) {
-            $0.formUnion($1.part.constants.filter(\.isWeight).map(\.name))
-        }
-        return try samples.outputSQNR(with: tensors.filter { weights.contains($0.name) }, threads: threads)
+        let weights = samples.flatMap(\.part.constants).filter(\.isWeight).map { ($0.name, $0.shape) }
+        let shapes = Dictionary(weights) { first, _ in first }
+        return try samples.outputSQNR(with: tensors.filter { shapes[$0.name] == $0.shape }, threads: threads)
     }
 }

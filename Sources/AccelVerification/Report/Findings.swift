@@ -1,3 +1,4 @@
+import AccelByteIO
 public import AccelTensors
 
 /// The comparison of one stored tensor with the checkpoint's.

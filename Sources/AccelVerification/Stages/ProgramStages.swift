@@ -173,7 +173,7 @@ struct ProgramStages: StageRunner {
             }
         } else {
             let given = try given(options.inputs)
-            report.countRuns(given.count)
+            if case .file = options.inputs { report.countRuns(given.count) }
             for (index, feed, golden) in given {
                 // One sample is enough for the operators.
                 let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: index) == nil

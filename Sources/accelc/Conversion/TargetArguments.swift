@@ -38,7 +38,7 @@ enum TargetArguments {
             guard let bytes = Text.parseBytes(text), bytes > 0 else {
                 throw RequestError("--target-size \(text): expected a size above 0 with its unit, such as 12MB")
             }
-            guard text.last?.isNumber == false else {
+            guard text.contains(where: \.isLetter) else {
                 throw RequestError("--target-size \(text) has no unit; did you mean \(text)MB? (B, kB, MB or GB)")
             }
             return CompressionTarget(.bytes(bytes), text: "size \(text)")
