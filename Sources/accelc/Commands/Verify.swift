@@ -22,7 +22,8 @@ enum VerifyCommand: Command {
         excludes: ["seed"], takes: [.tensors])
     static let seed = Option(
         "seed", .integer(0...Int.max), "draw the inputs by this seed", default: "\(InputSource.defaultSeed)")
-    static let budget = Option("budget", .input("FILE"), "limits to keep to (schemas/budget.schema.json)")
+    static let budget = Option("budget", .input("FILE"),
+        "limits of outputs (SQNR, cosine, ...), weights, sizes, memory and speed to keep to (schemas/budget.schema.json)")
     static let only = Option(
         "only", .text("STAGE,.."),
         "run these stages alone, which takes less time: \(Stage.allCases.map(\.rawValue).joined(separator: ", "))",
