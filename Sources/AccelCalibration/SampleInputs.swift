@@ -5,7 +5,7 @@ public import AccelTensors
 /// The tensors of a file as samples of a model's inputs, as `--calibrate` and `verify --inputs` take them.
 ///
 /// A tensor has the name of an input, or `in.` and that name. The first dimension of every input, the batch, counts
-/// samples. A missing integer input is 0 everywhere, such as a position, and a missing attention mask 1.
+/// samples. A missing integer input is 0 everywhere, such as a position, and a missing attention mask 1; tokens are needed.
 public struct SampleInputs: Sendable {
     /// The name of the mask in files for functions without a mask input.
     static let maskName = "attention_mask"
@@ -29,7 +29,7 @@ public struct SampleInputs: Sendable {
     }
 
     /// Returns the value of an input: the file's tensor, or what stands for a missing one.
-    /// - Throws: `RequestError` if the tensor has another type or shape, or if a floating-point input is missing.
+    /// - Throws: `RequestError` if the tensor has another type or shape, or if an input is missing.
     func value(_ name: String, _ type: TensorType, _ role: Role?, of function: String) throws -> HostTensor {
         guard let tensor = tensors[name] else {
             guard let value = Self.missing(type, role) else {
@@ -44,9 +44,10 @@ public struct SampleInputs: Sendable {
         return values
     }
 
-    /// Returns the value of an input that the file leaves out; nil for a floating-point one.
+    /// Returns the value of an input that the file leaves out; nil for floating-point numbers, tokens and codes.
     private static func missing(_ type: TensorType, _ role: Role?) -> HostTensor? {
-        guard [.int64, .bool].contains(type.elementType), type.shape != nil else { return nil }
+        guard [.int64, .bool].contains(type.elementType), type.shape != nil, role?.kind != .tokens, role?.kind != .codes
+        else { return nil }
         return HostTensor(role?.kind == .attentionMask ? 1 : 0, filling: type)
     }
 }

@@ -7,10 +7,11 @@ extension ParityReport {
     /// The number of weights that pages list.
     private static let rankedRows = 20
 
-    /// The weights that cost the outputs most, and the rules that would help, for a terminal.
+    /// The weights that cost the outputs most, and the rules that would help, for a terminal; nothing if no rule would.
     func ranking(_ width: Int) -> [String] {
         let worst = losses.prefix(Self.rankedLines).filter { $0.sqnr.isFinite }
-        guard !worst.isEmpty else { return [] }
+        let rules = worst.compactMap(\.rule)
+        guard !rules.isEmpty else { return [] }
         var table = TextTable([
             .init("weights that cost the \(rankedFigure) most"), .init("stored as"), .init("bytes", number: true),
             .init("dB alone", number: true), .init("with the rule", number: true),
@@ -21,10 +22,9 @@ extension ParityReport {
                 loss.remedy?.sqnr.map(Figure.decibels) ?? "-",
             ])
         }
-        let rules = worst.compactMap(\.rule)
         let more = worst.reduce(0) { $0 + ($1.remedy.map { $0.bytes } ?? $1.bytes) - $1.bytes }
         return table.lines(width: width)
-            + (rules.isEmpty ? [] : ["  rules of a recipe that would help (\(Figure.bytes(more)) more):"])
+            + ["  rules of a recipe that would help (\(Figure.bytes(more)) more):"]
             + rules.enumerated().map { "    \($1)\($0 < rules.count - 1 ? "," : "")" }
     }
 

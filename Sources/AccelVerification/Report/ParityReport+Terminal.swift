@@ -58,7 +58,7 @@ extension ParityReport {
                 "\(Wording.count(weights.count, "tensor")), \(Figure.bytes(storedBytes)), "
                 + "\(Figure.fixed(bitsPerWeight, digits: 2)) bits per weight"
             return ["\(title): \(state) (\(what))"] + rowBounds.map { "  \($0)" } + codecTable.lines(width: width)
-                + (losses.isEmpty ? worstWeights(width) : [])
+                + (ranking(width).isEmpty ? worstWeights(width) : [])
         case .operators:
             let what = [Wording.count(operators.count, "call"), samplingWords].compactMap(\.self)
             return ["\(title): \(state) (\(what.joined(separator: ", ")))"] + worstOperators(width)
