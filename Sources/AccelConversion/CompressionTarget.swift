@@ -86,13 +86,13 @@ public struct CompressionTarget: Sendable {
         let choice = TargetChoice(
             target: text, solved, rules: given.filter { $0.choice.rule != nil }, givenBytes: givenBytes, limit: limit)
         let file = try folder.write(solved, statistics: statistics, choice)
-        var solved = Recipe(
+        var chosen = Recipe(
             default: recipe.defaultCodec,
             rules: recipe.rules
                 + (try plan.codecs.sorted { $0.key < $1.key }.map { try Recipe.Rule(weight: $0.key, codec: $0.value) }))
-        solved.statistics = statistics.isEmpty ? nil : file
-        try folder.write(solved)
+        chosen.statistics = statistics.isEmpty ? nil : file
+        try folder.write(chosen)
         let known = ModelCalibration(statistics: statistics, threads: calibration.threads)
-        return (known.resolving(solved), known, choice)
+        return (known.resolving(chosen), known, choice)
     }
 }

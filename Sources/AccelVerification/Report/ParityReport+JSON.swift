@@ -1,4 +1,5 @@
 public import AccelByteIO
+import AccelCalibration
 import AccelPackages
 import AccelTensors
 

@@ -209,7 +209,7 @@ public struct ParityReport: Sendable {
                 switch limit.resource {
                 case .storedBytes: Double(storedBytes)
                 case .bitsPerWeight: bitsPerWeight
-                case .packageBytes: package.map { Double($0.byteCount) }
+                case .packageBytes: try package.map { Double(try $0.byteCount) }
                 case .memoryBytes:
                     try package.map { Double(try Footprint(of: $0.graph, packageBytes: $0.byteCount).memoryBytes) }
                 case .speed: try speed()

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCalibration
 import AccelConversion
 
 /// What a target reached, in the summaries of conversions and exports.
