@@ -107,6 +107,19 @@ extension Conversion {
             package: package, cache: outcome, comparison: build.comparison,
             hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights,
             target: model.choice.map { TargetResult($0, in: output.form == .cached ? nil : model.planFolder) },
-            outputSQNR: try model.choice?.sqnr ?? model.outputSQNR(of: package, in: cache))
+            outputSQNR: model.choice?.sqnr ?? outputSQNR(of: package, model, in: cache, emit: emit))
+    }
+
+    /// Measures the outputs of a finished package over the samples. A failure, such as too little memory, is a note: the package is
+    /// complete.
+    private func outputSQNR(
+        of package: AcceleratorPackage, _ model: RequestedModel, in cache: Cache?, emit: (ConversionEvent) -> Void
+    ) -> Double? {
+        do {
+            return try model.outputSQNR(of: package, in: cache)
+        } catch {
+            emit(.note("the outputs over the samples are not measured: \(error)"))
+            return nil
+        }
     }
 }

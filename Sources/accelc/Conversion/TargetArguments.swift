@@ -41,7 +41,7 @@ enum TargetArguments {
             guard text.contains(where: \.isLetter) else {
                 throw RequestError("--target-size \(text) has no unit; did you mean \(text)MB? (B, kB, MB or GB)")
             }
-            return CompressionTarget(.bytes(bytes), text: "size \(text)")
+            return CompressionTarget(.bytes(bytes), text: "size \(text.filter { !$0.isWhitespace })")
         }
         if let text = arguments[bits] {
             return CompressionTarget(.bits(try number(bits, text)), text: "bits \(text)")
