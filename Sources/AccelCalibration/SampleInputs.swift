@@ -103,7 +103,8 @@ extension SampleInputs {
             for port in ports {
                 let type = TensorType(port.elementType, shape: port.shape)
                 let own = values[port.name].map { batched.contains(port.name) ? $0.samples(rows) : $0 }
-                let value = own?.asFlagsOrIntegers(port.elementType)
+                let value =
+                    own?.asFlagsOrIntegers(port.elementType)
                     ?? Self.missing(type, interface.inputs[port.name])
                 guard let value, value.type == type else { return nil }
                 run[port.name] = value

@@ -30,7 +30,8 @@ extension ModelCalibration {
             let methods = CalibrationMethod.allCases.filter { $0 == .gptq && target || $0 != .nearest && uses($0) }
             guard !methods.isEmpty else { return [] }
             let names = methods.map { "method=\($0.rawValue)" }.joined(separator: " and ")
-            let columns = weights.filter { target || $0.choice.codec.method == .gptq }
+            let columns =
+                weights.filter { target || $0.choice.codec.method == .gptq }
                 .map(\.source.shape.columns).max() ?? 0
             if methods.contains(.gptq), let positions = samples.positions, positions < columns {
                 return [

@@ -80,7 +80,8 @@ package struct ParetoChart: Sendable {
                 "tr", [], cells.map { XML.element("td", [("class", $0.0)], XML.escaped($0.1)) }.joined())
         }
         let head = ["weight", "stored as", "bytes", "dB alone", "a rule that would help"]
-        return "<h2>Which weights hurt</h2>\n<p class=\"soft\">SQNR of the outputs if only this weight is compressed.</p>\n"
+        return
+            "<h2>Which weights hurt</h2>\n<p class=\"soft\">SQNR of the outputs if only this weight is compressed.</p>\n"
             + XML.element(
                 "table", [],
                 XML.element("tr", [], head.map { XML.element("th", [], $0) }.joined()) + rows.joined(separator: "\n"))

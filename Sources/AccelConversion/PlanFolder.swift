@@ -85,7 +85,9 @@ package final class PlanFolder: Sendable {
     /// The bytes of the activation statistics, after the folder is published.
     var statisticsBytes: Int { bytes(of: Self.statistics) }
 
-    private func bytes(of name: String) -> Int { Files.identity(of: "\(path)/\(name)").map { Int(clamping: $0.size) } ?? 0 }
+    private func bytes(of name: String) -> Int {
+        Files.identity(of: "\(path)/\(name)").map { Int(clamping: $0.size) } ?? 0
+    }
 
     private func write(_ text: String, to name: String) throws {
         try AtomicFile.write(text, to: "\(folder)/\(name)", as: .internal)

@@ -37,7 +37,8 @@ struct ServerHitTests {
     func outcomes() throws {
         try withTemporaryFolder { (folder: String) throws in
             func convert(_ cache: String, to output: String, _ scheme: String = "float16") throws -> ConvertedPackage {
-                let server = try RemoteCache(url: "http://server/x", transport: FolderServer(folder: "\(folder)/server"))
+                let server = try RemoteCache(
+                    url: "http://server/x", transport: FolderServer(folder: "\(folder)/server"))
                 let settings = ConversionSettings(cache: Cache(root: "\(folder)/\(cache)", remote: server), threads: 2)
                 return try Samples.conversion(scheme).convert(to: .folder("\(folder)/\(output)"), settings)
             }

@@ -1,6 +1,6 @@
 import AccelByteIO
-import AccelCalibration
 import AccelCPURuntime
+import AccelCalibration
 import AccelPrograms
 import AccelTensors
 

@@ -88,7 +88,8 @@ public struct Budget: Sendable {
             && allowedGaps.isEmpty
         guard !isEmpty else {
             throw FormatError(
-                file: document.file, reason: "sets no limit; list some under outputs, weights, operators, size, memory or speed")
+                file: document.file,
+                reason: "sets no limit; list some under outputs, weights, operators, size, memory or speed")
         }
     }
 
@@ -146,9 +147,13 @@ public struct Budget: Sendable {
         let tolerance = Tolerance(
             sqnr: try limit("sqnr"), maximumError: try limit("maximumError"), relativeL2: try limit("relativeL2"),
             cosine: try limit("cosine"), origin: "\(field.path) of the budget")
-        if let cosine = tolerance.cosine, cosine > 1 { throw field["cosine"].error("is above 1, which no cosine reaches") }
+        if let cosine = tolerance.cosine, cosine > 1 {
+            throw field["cosine"].error("is above 1, which no cosine reaches")
+        }
         guard
-            [tolerance.sqnr, tolerance.maximumError, tolerance.relativeL2, tolerance.cosine].contains(where: { $0 != nil })
+            [tolerance.sqnr, tolerance.maximumError, tolerance.relativeL2, tolerance.cosine].contains(where: {
+                $0 != nil
+            })
         else { throw field.error("sets no limit; give sqnr, maximumError, relativeL2 or cosine") }
         return tolerance
     }

@@ -43,7 +43,8 @@ extension ParityReport {
             ])
         }
         let rest = losses.count - Self.rankedRows
-        let more = rest > 0 ? " \(Wording.count(rest, "more weight")) \(rest == 1 ? "is" : "are") in the JSON report." : ""
+        let more =
+            rest > 0 ? " \(Wording.count(rest, "more weight")) \(rest == 1 ? "is" : "are") in the JSON report." : ""
         let measured =
             losses.contains(where: \.isEstimated)
             ? "SQNR of the calls that read each weight: the model is too large to measure that of the outputs."

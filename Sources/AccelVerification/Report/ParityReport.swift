@@ -1,6 +1,6 @@
 public import AccelByteIO
-public import AccelCalibration
 import AccelCPURuntime
+public import AccelCalibration
 import AccelPackages
 import AccelPrograms
 public import AccelTensors
@@ -34,7 +34,7 @@ public struct ParityReport: Sendable {
     /// The digest of the package that the report is about; nil for a program in memory.
     public internal(set) var packageDigest: Digest?
     /// The source of the inputs, e.g. `seed 1 (SplitMix64, counter-based)`.
-    public private(set) var inputs: String
+    public internal(set) var inputs: String
     private(set) var seed: UInt64?
     /// Outputs were to be compared with a golden file.
     let isGolden: Bool
@@ -129,26 +129,6 @@ public struct ParityReport: Sendable {
         operators += result.operators
         outputs += result.outputs.filter { stages.contains($0.stage) }
         notCompared += result.notCompared
-    }
-
-    /// Records that functions run several times, on one sample of the inputs after the other.
-    mutating func countRuns(_ count: Int) {
-        if count > functions.count { inputs += "; \(Wording.count(count, "run"))" }
-    }
-
-    /// Joins what the runs of a function on several samples found for each output: as if they were one tensor.
-    mutating func joinSamples() {
-        var joined: [OutputFinding] = []
-        for row in outputs {
-            let index = joined.firstIndex {
-                ($0.stage, $0.function, $0.name, $0.reference) == (row.stage, row.function, row.name, row.reference)
-            }
-            if let index { joined[index] = joined[index].joining(row) } else { joined.append(row) }
-        }
-        outputs = joined
-        notCompared = notCompared.enumerated().filter { index, item in
-            !notCompared[..<index].contains(item)
-        }.map(\.element)
     }
 
     /// Records that functions got random inputs, because the file has none for them.

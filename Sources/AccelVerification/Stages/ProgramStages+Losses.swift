@@ -1,5 +1,5 @@
-import AccelCalibration
 import AccelCPURuntime
+import AccelCalibration
 import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
@@ -37,12 +37,14 @@ extension ProgramStages {
     }
 
     private func estimates(_ stored: [CompressedTensor], _ sources: [String: StoredTensor]) -> [WeightLoss] {
-        let added = Dictionary(report.operators.map { ("\($0.function) \($0.label)", $0.injected.sqnr) }, uniquingKeysWith: min)
+        let added = Dictionary(
+            report.operators.map { ("\($0.function) \($0.label)", $0.injected.sqnr) }, uniquingKeysWith: min)
         var least: [String: Double] = [:]
         for function in program.functions {
             for call in function.calls {
                 guard let sqnr = added["\(function.name) \(call.label)"] else { continue }
-                for case .weight(let index) in call.inputs.map(\.storage) where program.weights.indices.contains(index) {
+                for case .weight(let index) in call.inputs.map(\.storage) where program.weights.indices.contains(index)
+                {
                     let name = program.weights[index].name
                     least[name] = min(least[name] ?? .infinity, sqnr)
                 }

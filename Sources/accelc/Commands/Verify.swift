@@ -22,8 +22,10 @@ enum VerifyCommand: Command {
         excludes: ["seed"], takes: [.tensors])
     static let seed = Option(
         "seed", .integer(0...Int.max), "draw the inputs by this seed", default: "\(InputSource.defaultSeed)")
-    static let budget = Option("budget", .input("FILE"),
-        "limits of outputs (SQNR, cosine, ...), weights, sizes, memory and speed to keep to (schemas/budget.schema.json)")
+    static let budget = Option(
+        "budget", .input("FILE"),
+        "limits of outputs (SQNR, cosine, ...), weights, sizes, memory and speed to keep to (schemas/budget.schema.json)"
+    )
     static let only = Option(
         "only", .text("STAGE,.."),
         "run these stages alone, which takes less time: \(Stage.allCases.map(\.rawValue).joined(separator: ", "))",
@@ -87,7 +89,9 @@ enum VerifyCommand: Command {
             report.selfTest = try SelfTest(of: subject, against: reference)
                 .run(threads: console.threads) { progress.step($0) }
         }
-        if let package = (source as? PackagedModel)?.package, !arguments.has(only) { keep(report, in: package, console) }
+        if let package = (source as? PackagedModel)?.package, !arguments.has(only) {
+            keep(report, in: package, console)
+        }
         return try show(report, arguments, console)
     }
 
@@ -106,7 +110,8 @@ enum VerifyCommand: Command {
 
     private static func options(_ arguments: Arguments, _ console: Console) throws -> Parity.Options {
         Parity.Options(
-            stages: try stages(arguments), inputs: try inputSource(arguments), budget: try arguments[budget].map(Budget.init),
+            stages: try stages(arguments), inputs: try inputSource(arguments),
+            budget: try arguments[budget].map(Budget.init),
             profile: ProfileArguments.profile(arguments),
             threads: console.threads)
     }

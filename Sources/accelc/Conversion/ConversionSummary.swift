@@ -48,7 +48,8 @@ struct ConversionSummary {
                 coverage.schemeTable(outputSQNR: outputSQNR),
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
                     + (hasUsualShapes ? " (the usual shapes; --shape chooses others)" : ""),
-            ] + (target?.lines ?? []) + (activations.map { [$0] } ?? []) + manifest.provenance.remarks.map { "remark: \($0)" } + [
+            ] + (target?.lines ?? []) + (activations.map { [$0] } ?? [])
+            + manifest.provenance.remarks.map { "remark: \($0)" } + [
                 "digest: \(package.digest)"
             ]
         return lines.joined(separator: "\n")

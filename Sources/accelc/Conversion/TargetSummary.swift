@@ -11,7 +11,8 @@ struct TargetSummary {
         let weights =
             result.byteLimit.map { "weights \(size) of \(Text.bytes($0, digits: 2))" }
             ?? "weights \(size), \(Text.decimals(result.bitsPerWeight, 2)) bits each"
-        let reached = "target \(result.target): \(weights), outputs \(Text.decimals(result.outputSQNR, 2)) dB over the samples"
+        let reached =
+            "target \(result.target): \(weights), outputs \(Text.decimals(result.outputSQNR, 2)) dB over the samples"
         guard let plan = result.plan else { return [reached] }
         return [
             reached,
