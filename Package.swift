@@ -64,8 +64,8 @@ let package = Package(
         layer(
             "AccelVerification",
             over: [
-                "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelPrograms",
-                "CAccelKernels",
+                "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies",
+                "AccelPrograms", "CAccelKernels",
             ]),
         layer("AccelCalibration", over: ["AccelCPURuntime", "AccelPrograms"]),
         layer(

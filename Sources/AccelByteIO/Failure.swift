@@ -1,5 +1,5 @@
 /// The exit status of the tool.
-public enum ExitStatus: Int32, Sendable {
+public enum ExitStatus: Int32, CaseIterable, Sendable {
     /// The run did what was asked.
     case success = 0
     /// A parity limit, a size limit or an error budget is exceeded.

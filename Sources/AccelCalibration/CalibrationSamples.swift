@@ -4,10 +4,9 @@ public import AccelTensors
 
 /// Calibration data for one part of a model, divided into chunks that run one by one.
 ///
-/// A tensor has the name of the input, or `in.` and that name. The first dimension of every input, the batch, counts
-/// samples. The attention mask (int64 [batch, positions]; `attention_mask` if the part has no input of this role)
-/// selects positions. If it hides only the ends of samples, samples of similar length run together, and hidden
-/// positions are not computed. A missing integer input is 0 everywhere, and a missing mask 1.
+/// `SampleInputs` reads the file. The attention mask (int64 [batch, positions]; `attention_mask` if the part has no input
+/// of this role) selects positions. If it hides only the ends of samples, samples of similar length run together, and
+/// hidden positions are not computed.
 public struct CalibrationSamples: Sendable {
     struct Chunk: Sendable {
         let inputs: [String: HostTensor]
@@ -18,9 +17,9 @@ public struct CalibrationSamples: Sendable {
         let samples: Range<Int>
     }
     /// The name of the mask in files for parts without a mask input.
-    private static let maskName = "attention_mask"
+    public static let maskName = SampleInputs.maskName
     /// One of this many samples, in the order of length, is excluded from all statistics and held out.
-    static let heldOutShare = 16
+    public static let heldOutShare = 16
     /// The approximate number of positions per run.
     private static let positionsAtOnce = 512
 
@@ -29,12 +28,18 @@ public struct CalibrationSamples: Sendable {
     private(set) var chunks: [Chunk]
     /// The number of samples.
     public let count: Int
+    /// The number of tokens of all samples that take part; nil for a part that takes no tokens.
+    public let positions: Int?
+    /// The file has a mask, so that padding does not count.
+    public let hasMask: Bool
+    /// All inputs have a row for each sample, so that whole samples can be held out; else single positions are.
+    public let isDivided: Bool
 
     /// Creates samples from tensors; nil if none of them is an input of the part.
     /// - Throws: `RequestError` if tensors do not fit the inputs, or if one is missing.
     public init?(_ tensors: [StoredTensor], for part: Program, file: String) throws {
-        let named = NamedTensors(tensors, file: file).inputs
-        guard part.inputs.contains(where: { named[$0.name] != nil }) else { return nil }
+        let given = SampleInputs(tensors, file: file)
+        guard part.inputs.contains(where: { given.tensors[$0.name] != nil }) else { return nil }
         self.part = part
         var bindings = try ShapeBindings(fitting: tensors, to: part, file: file)
         let positions = bindings.numbers.values.max() ?? 1
@@ -45,25 +50,16 @@ public struct CalibrationSamples: Sendable {
         var inputs: [String: HostTensor] = [:]
         for input in part.inputs {
             let type = part.type(of: input.value).binding(bindings.numbers)
-            guard let tensor = named[input.name] else {
-                guard type.elementType == .int64, let shape = type.shape else {
-                    throw RequestError("\(file) has no tensor \"\(input.name)\", an input of \(part.name)")
-                }
-                let value: Int64 = part.interface.inputs[input.name]?.kind == .attentionMask ? 1 : 0
-                inputs[input.name] = HostTensor([Int64](repeating: value, count: shape.count), shape)
-                continue
-            }
-            let values = HostTensor(tensor)
-            guard values.type == type else {
-                throw RequestError(
-                    "\(file): \"\(tensor.name)\" is \(values.type), but the input of \(part.name) is \(type)")
-            }
-            inputs[input.name] = values
+            inputs[input.name] = try given.value(
+                input.name, type, part.interface.inputs[input.name], of: part.name)
         }
-        let mask = named[part.input(.attentionMask)?.name ?? Self.maskName].map(HostTensor.init)
+        let mask = given.mask(part.interface)
         let cutter = SampleCutter(part: part, bindings: bindings, inputs: inputs, mask: mask)
         count = cutter.samples
         chunks = cutter.chunks(of: Self.positionsAtOnce)
+        self.positions = part.input(.tokens).flatMap { inputs[$0.name] }.map { cutter.shown ?? $0.shape.count }
+        hasMask = mask != nil
+        isDivided = cutter.isDivided
     }
 
     /// Returns the same samples for the part with some weights replaced, by name.
@@ -132,6 +128,11 @@ private struct SampleCutter {
         return chunks
     }
 
+    var isDivided: Bool { batch != nil }
+
+    /// The number of positions that the mask shows; nil without one.
+    var shown: Int? { mask.map { $0.count { $0 } } }
+
     /// Returns the position after the last one that takes part.
     private func lengthOfSample(_ sample: Int) -> Int {
         guard let mask, length != nil else { return positions }
@@ -151,7 +152,7 @@ private struct SampleCutter {
                 inputs[input.name].map { tensor in
                     let dimensions = part.type(of: input.value).dimensions
                     let isCut = length != nil && dimensions.count == 2 && dimensions[1].name == length
-                    return (input.name, tensor.samples(chosen, keeping: isCut ? kept : nil))
+                    return (input.name, tensor.samples(chosen, positions: isCut ? kept : nil))
                 }
             })
         let counts = mask.map { mask in
@@ -160,28 +161,6 @@ private struct SampleCutter {
         return CalibrationSamples.Chunk(
             inputs: cut, bindings: ShapeBindings(numbers), counts: counts?.allSatisfy { $0 } ?? true ? nil : counts,
             samples: members)
-    }
-}
-
-extension HostTensor {
-    /// Returns the samples at `indices` of the first axis, limited to the first `kept` positions of the second axis if
-    /// given.
-    fileprivate func samples(_ indices: [Int], keeping kept: Int?) -> HostTensor {
-        let size = shape.count / max(shape.dimensions[0], 1)
-        let wanted = kept ?? size
-        var sizes = shape.dimensions
-        sizes[0] = indices.count
-        if let kept { sizes[1] = kept }
-        func cut<Element>(_ elements: [Element]) -> [Element] {
-            indices.flatMap { elements[$0 * size..<$0 * size + wanted] }
-        }
-        switch elements {
-        case .float32(let values): return HostTensor(cut(values), Shape(sizes))
-        case .float16(let values): return HostTensor(rounding: cut(values), Shape(sizes))
-        case .int8(let values): return HostTensor(.int8(cut(values)), Shape(sizes))
-        case .int64(let values): return HostTensor(cut(values), Shape(sizes))
-        case .bool(let values): return HostTensor(cut(values), Shape(sizes))
-        }
     }
 }
 

@@ -26,8 +26,21 @@ public struct CompressionPlan: Sendable {
     public let sqnr: Double
     /// The activation statistics of weights whose codes depend on them, by name.
     public let statistics: [String: ActivationStatistics]
-    /// A single scheme for all weights gave a better result than any mixture.
+    /// A single scheme for all weights gave a better result than any mixture. Bytes that it leaves are spent on finer schemes.
     public let isUniform: Bool
+}
+
+/// The result of a choice of schemes.
+public struct CompressionChoice: Sendable {
+    /// The chosen schemes.
+    public let plan: CompressionPlan
+    /// The predicted choices from the smallest to the largest, then the measured ones.
+    public let front: [ParetoPoint]
+    /// What the chosen scheme of each weight costs the outputs alone, the largest loss first; the remedy is the next scheme of its
+    /// weight that the solver would take.
+    public let losses: [WeightLoss]
+    /// All measured schemes of each weight, by its name, the smallest first.
+    public let candidates: [(weight: String, losses: [WeightLoss])]
 }
 
 /// A choice on the Pareto front of size and error.
@@ -44,7 +57,7 @@ public struct ParetoPoint: Sendable {
 
 /// Chooses a scheme for each weight. First, the effect of each scheme on the outputs is measured weight by weight; then
 /// the steps are taken that gain most per byte. The result and the best single scheme are measured as a whole with
-/// GPTQ, and the better of them is the plan.
+/// GPTQ. Bytes that the better of them leaves are spent by the same steps, and the best measured choice is the plan.
 public struct CompressionSolver {
     private let samples: [CalibrationSamples]
     /// The weights to choose for.
@@ -73,16 +86,15 @@ public struct CompressionSolver {
 
     private var count: Int { weights.reduce(0) { $0 + $1.source.shape.count } }
     private func bits(_ bytes: Int) -> Double { Double(bytes) * 8 / Double(max(count, 1)) }
-    private func decibels(_ error: Double) -> Double { error > 0 ? -10 * log10(error) : .infinity }
-
     /// Chooses the schemes, and returns them with the Pareto front.
     /// - Throws: `RequestError` if no choice reaches the goal.
-    public func solve(_ goal: CompressionGoal) throws -> (plan: CompressionPlan, front: [ParetoPoint]) {
-        let hulls = try IsolatedErrors(samples: samples, weights: weights, threads: threads)
-            .candidates(over: Self.positions).map(\.hull)
+    public func solve(_ goal: CompressionGoal) throws -> CompressionChoice {
+        let candidates = try IsolatedErrors(samples: samples, weights: weights, threads: threads)
+            .candidates(over: Self.positions)
+        let hulls = candidates.map(\.hull)
         let path = ParetoPath(hulls)
         var front = path.points.map {
-            ParetoPoint(bytes: $0.bytes, bits: bits($0.bytes), sqnr: decibels($0.error), isMeasured: false)
+            ParetoPoint(bytes: $0.bytes, bits: bits($0.bytes), sqnr: WeightLoss.decibels($0.error), isMeasured: false)
         }
         var measured: [CompressionPlan] = []
         let judges = try samples.map { try JointError($0, threads: threads) }
@@ -129,12 +141,67 @@ public struct CompressionSolver {
         if let uniform = try uniform(byteLimit: byteLimit) {
             measured.append(try joint(uniform, isUniform: true, judges))
         }
-        let fitting = measured.filter { $0.bytes <= byteLimit }
-        guard let best = fitting.max(by: { ($0.sqnr, -$0.bytes) < ($1.sqnr, -$1.bytes) }) else {
-            throw RequestError("no choice of schemes fits into \(byteLimit) bytes")
+        func best() -> CompressionPlan? {
+            measured.filter { $0.bytes <= byteLimit }.max { ($0.sqnr, -$0.bytes) < ($1.sqnr, -$1.bytes) }
         }
+        if case .sqnr = goal {
+        } else if let first = best(), let finer = spending(byteLimit, from: first, candidates) {
+            measured.append(try joint(finer, isUniform: first.isUniform, judges))
+        }
+        guard let best = best() else { throw RequestError("no choice of schemes fits into \(byteLimit) bytes") }
         front += measured.map { ParetoPoint(bytes: $0.bytes, bits: $0.bits, sqnr: $0.sqnr, isMeasured: true) }
-        return (best, front)
+        return CompressionChoice(
+            plan: best, front: front, losses: losses(of: best, candidates, hulls), candidates: all(candidates))
+    }
+
+    /// Returns the choice of a plan with finer schemes for what the limit leaves; nil if no step fits.
+    private func spending(
+        _ byteLimit: Int, from plan: CompressionPlan, _ candidates: [[SchemeCandidate]]
+    ) -> [String: any WeightCodec]? {
+        let rising = zip(weights, candidates).map { weight, candidates -> [SchemeCandidate] in
+            guard let codec = plan.codecs[weight.source.name] else { return [] }
+            let current = Self.current(codec, for: weight.source, among: candidates)
+            return ([current] + candidates.filter { $0.bytes > current.bytes }).hull
+        }
+        let points = ParetoPath(rising, byteLimit: byteLimit).points
+        guard points.count > 1, let last = points.last else { return nil }
+        var codecs = plan.codecs
+        for (weight, (hull, index)) in zip(weights, zip(rising, last.choice)) where hull.indices.contains(index) {
+            codecs[weight.source.name] = hull[index].codec
+        }
+        return codecs
+    }
+
+    /// Returns the candidate of a scheme. One whose error was not measured, because others of its size are better, gets that of the
+    /// largest smaller one.
+    private static func current(
+        _ codec: any WeightCodec, for source: StoredTensor, among candidates: [SchemeCandidate]
+    ) -> SchemeCandidate {
+        let scheme = codec.dataFree.values
+        if let known = candidates.first(where: { $0.codec.dataFree.values == scheme }) { return known }
+        let sections = codec.sections(elementType: source.elementType, shape: source.shape)
+        let bytes = sections.reduce(0) { $0 + $1.byteCount }
+        let smaller = candidates.filter { $0.bytes <= bytes }.map(\.error).min()
+        return SchemeCandidate(
+            codec: codec, bytes: bytes, error: smaller ?? candidates.map(\.error).max() ?? 0)
+    }
+
+    private func losses(
+        of plan: CompressionPlan, _ candidates: [[SchemeCandidate]], _ hulls: [[SchemeCandidate]]
+    ) -> [WeightLoss] {
+        zip(weights, zip(candidates, hulls)).compactMap { weight, known -> WeightLoss? in
+            guard let codec = plan.codecs[weight.source.name] else { return nil }
+            let current = Self.current(codec, for: weight.source, among: known.0)
+            let next = known.1.first { $0.bytes > current.bytes && $0.error < current.error }
+            return WeightLoss(weight.source.name, current, next: next)
+        }.ranked
+    }
+
+    private func all(_ candidates: [[SchemeCandidate]]) -> [(weight: String, losses: [WeightLoss])] {
+        zip(weights, candidates).map { weight, candidates in
+            let name = weight.source.name
+            return (name, candidates.sorted { $0.bytes < $1.bytes }.map { WeightLoss(name, $0, next: nil) })
+        }
     }
 
     /// Returns the largest single scheme for all weights that fits into `byteLimit` bytes; nil if none does.
@@ -194,27 +261,18 @@ public struct CompressionSolver {
         let names = Set(codecs.keys)
         let bytes = all.filter { names.contains($0.name) }.reduce(0) { $0 + $1.byteCount }
         return CompressionPlan(
-            codecs: chosen, bytes: bytes, bits: bits(bytes), sqnr: decibels(error),
+            codecs: chosen, bytes: bytes, bits: bits(bytes), sqnr: WeightLoss.decibels(error),
             statistics: calibrated.mapValues(\.statistics), isUniform: isUniform)
     }
 }
 
-/// The error of the outputs of all samples of a part, with some weights replaced, against the original weights.
-private final class JointError {
-    private let run: SampleRun
-    private let reference: [[StoredTensor]]
-
-    init(_ samples: CalibrationSamples, threads: Int) throws {
-        run = try SampleRun(samples, threads: threads)
-        try run.run(from: nil, to: nil)
-        reference = run.outputs()
-    }
-
-    /// - Parameter weights: all weights that differ from the original.
-    func error(with weights: [CompressedTensor]) throws -> Double {
-        for tensor in weights { try run.replace(tensor) }
-        try run.restart()
-        try run.run(from: nil, to: nil)
-        return run.error(of: run.outputs(), from: reference)
+extension WeightLoss {
+    fileprivate init(_ name: String, _ candidate: SchemeCandidate, next: SchemeCandidate?) {
+        let remedy = next.map {
+            Remedy(codec: $0.codec.dataFree, bytes: $0.bytes, sqnr: WeightLoss.decibels($0.error))
+        }
+        self.init(
+            name, candidate.codec.dataFree.values.request, bytes: candidate.bytes, error: candidate.error,
+            remedy: remedy)
     }
 }

@@ -16,36 +16,11 @@ struct IsolatedErrors {
     /// Runs continue from the inputs of the changed weight, which are computed once for all schemes.
     func candidates(over positions: Int) throws -> [[SchemeCandidate]] {
         var found: [String: [SchemeCandidate]] = [:]
-        let byName = Dictionary(weights.map { ($0.source.name, $0.source) }) { first, _ in first }
         for part in samples {
-            let run = try SampleRun(part.thinned(to: positions), threads: threads)
-            try run.run(from: nil, to: nil)
-            let reference = run.outputs()
-            try run.restart()
-            try run.run(from: nil, to: run.weights.isEmpty ? nil : 0)
-            var shared: ActivationStatistics?
-            for (index, name) in run.weights.enumerated() {
-                if !run.sharesInput(withWeightBefore: index) { shared = nil }
-                if let source = byName[name], found[name] == nil {
-                    shared = shared ?? run.statistics(of: index)
-                    let snapshot = run.snapshot()
-                    found[name] = try measured(source, shared, in: run) { tensor in
-                        try run.replace(tensor)
-                        try run.run(from: index, to: nil)
-                        let error = run.error(of: run.outputs(), from: reference)
-                        run.restore(snapshot)
-                        return error
-                    }
-                }
-                if index + 1 < run.weights.count { try run.run(from: index, to: index + 1) }
-            }
-            for weight in weights where found[weight.source.name] == nil && part.part.reads(weight.source.name) {
-                found[weight.source.name] = try measured(weight.source, nil, in: run) { tensor in
-                    try run.replace(tensor)
-                    try run.restart()
-                    try run.run(from: nil, to: nil)
-                    return run.error(of: run.outputs(), from: reference)
-                }
+            let runs = try IsolatedRuns(part.thinned(to: positions), threads: threads)
+            let wanted = weights.map(\.source).filter { found[$0.name] == nil }
+            try runs.forEach(of: wanted, wantsStatistics: true) { source, statistics, error in
+                found[source.name] = try measured(source, statistics, error)
             }
         }
         return try weights.map { weight in
@@ -59,8 +34,7 @@ struct IsolatedErrors {
     /// Runs only the schemes on the convex hull of the weight's own error, weighted by the mean square of each column's
     /// input, and of these not the finest.
     private func measured(
-        _ source: StoredTensor, _ statistics: ActivationStatistics?, in run: SampleRun,
-        _ error: (CompressedTensor) throws -> Double
+        _ source: StoredTensor, _ statistics: ActivationStatistics?, _ error: (CompressedTensor) throws -> Double
     ) throws -> [SchemeCandidate] {
         let codecs = try CandidateSchemes.codecs(for: source).map { codec, bytes in
             (codec: codec.using(statistics == nil ? .nearest : .weighted), bytes: bytes)
@@ -75,7 +49,6 @@ struct IsolatedErrors {
         }
         let worth = Set(made.map(\.candidate).hull.map { $0.codec.specification })
         let tried = made.filter { worth.contains($0.candidate.codec.specification) }
-        defer { try? run.replace(Self.exact(source)) }
         let largest = tried.map(\.candidate.error).max() ?? 0
         // From the coarsest scheme on: the ratio of output error to weight error.
         var ratio = 1.0
@@ -104,12 +77,4 @@ struct IsolatedErrors {
         }
         return sum
     }
-
-    private static func exact(_ source: StoredTensor) throws -> CompressedTensor {
-        try CompressedTensor.compressing(source, with: Codecs.codec("stored"), threads: 1).tensor
-    }
-}
-
-extension Program {
-    fileprivate func reads(_ weight: String) -> Bool { constants.contains { $0.isWeight && $0.name == weight } }
 }

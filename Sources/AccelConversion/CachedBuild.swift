@@ -54,7 +54,7 @@ struct CachedBuild<Kind: CachedResult> {
         defer { claim?.release() }
         if !isAnew, let cache, let key {
             let (found, claimed) = try cache.take(key) { try kind.find(key, in: cache) }
-            if let found { return (found, .hit) }
+            if let found { return (found, cache.isFromServer(key) ? .serverHit : .hit) }
             claim = claimed
         }
         let draft = try make()

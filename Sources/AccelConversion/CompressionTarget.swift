@@ -78,17 +78,21 @@ public struct CompressionTarget: Sendable {
         }
         let solver = CompressionSolver(
             calibration.samples, weights: free, pinned: pinned, stored: stored, threads: calibration.threads)
-        let (plan, front) = try solver.solve(goal)
+        let solved = try solver.solve(goal)
+        let plan = solved.plan
         let statistics = plan.statistics.filter { plan.codecs[$0.key].map { $0.method == .gptq } ?? true }
-        let choice = TargetChoice(target: text, plan: plan, rules: given.filter { $0.choice.rule != nil })
-        let file = try folder.write(plan, front, statistics: statistics, choice)
-        var solved = Recipe(
+        var limit: Int?
+        if case .bytes(let bytes) = self.goal { limit = bytes }
+        let choice = TargetChoice(
+            target: text, solved, rules: given.filter { $0.choice.rule != nil }, givenBytes: givenBytes, limit: limit)
+        let file = try folder.write(solved, statistics: statistics, choice)
+        var chosen = Recipe(
             default: recipe.defaultCodec,
             rules: recipe.rules
                 + (try plan.codecs.sorted { $0.key < $1.key }.map { try Recipe.Rule(weight: $0.key, codec: $0.value) }))
-        solved.statistics = statistics.isEmpty ? nil : file
-        try folder.write(solved)
+        chosen.statistics = statistics.isEmpty ? nil : file
+        try folder.write(chosen)
         let known = ModelCalibration(statistics: statistics, threads: calibration.threads)
-        return (known.resolving(solved), known, choice)
+        return (known.resolving(chosen), known, choice)
     }
 }

@@ -8,11 +8,16 @@ import AccelTensors
 public struct WeightCounts: Equatable, Sendable {
     /// Weights taken from the cache.
     public var found = 0
+    /// Of those, the weights that the cache server has supplied to this run.
+    public var received = 0
     /// Weights compressed by this run.
     public var made = 0
 
     init() {}
-    init(_ kept: KeptTensors) { (found, made) = (kept.counts.found, kept.counts.made) }
+    init(_ kept: KeptTensors) {
+        let counts = kept.counts
+        (found, received, made) = (counts.found, counts.received, counts.made)
+    }
 }
 
 /// The package of a conversion, newly made or found in the cache.
@@ -27,6 +32,10 @@ public struct ConvertedPackage: Sendable {
     public let hasUsualShapes: Bool
     /// Numbers of weights found and made; both are 0 if the whole package was found.
     public let weights: WeightCounts
+    /// What the request's target reached; nil without one.
+    public let target: TargetResult?
+    /// The SQNR in dB of the outputs over the request's samples, with activations in float32; nil without samples.
+    public let outputSQNR: Double?
 }
 
 extension Conversion {
@@ -48,7 +57,7 @@ extension Conversion {
         let cache = settings.cache
         let output = try PackageOutput(destination, of: self.model, for: profile, in: cache)
         var model = try RequestedModel(self, writing: output, settings)
-        model.warnings.map(ConversionEvent.warning).forEach(emit)
+        (model.warnings.map(ConversionEvent.warning) + model.notes.map(ConversionEvent.note)).forEach(emit)
         // A target decides about sizes later.
         if target == nil { try output.require(profile, weightBytes: model.plan.map(\.storedBytes)) }
 
@@ -96,6 +105,21 @@ extension Conversion {
         }
         return ConvertedPackage(
             package: package, cache: outcome, comparison: build.comparison,
-            hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights)
+            hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights,
+            target: model.choice.map { TargetResult($0, in: output.form == .cached ? nil : model.planFolder) },
+            outputSQNR: model.choice?.sqnr ?? outputSQNR(of: package, model, in: cache, emit: emit))
+    }
+
+    /// Measures the outputs of a finished package over the samples. A failure, such as too little memory, is a note: the package is
+    /// complete.
+    private func outputSQNR(
+        of package: AcceleratorPackage, _ model: RequestedModel, in cache: Cache?, emit: (ConversionEvent) -> Void
+    ) -> Double? {
+        do {
+            return try model.outputSQNR(of: package, in: cache)
+        } catch {
+            emit(.note("the outputs over the samples are not measured: \(error)"))
+            return nil
+        }
     }
 }

@@ -45,6 +45,8 @@ public enum CacheOutcome: String, Sendable {
     case off
     /// The cache had the result.
     case hit
+    /// The cache server had the result, and the local cache did not.
+    case serverHit = "server hit"
     /// The cache did not have the result, so this run made it.
     case miss
 }

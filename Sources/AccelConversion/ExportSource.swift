@@ -33,6 +33,14 @@ enum ExportSource {
         }
     }
 
+    /// Sentences on the samples.
+    var notes: [String] {
+        switch self {
+        case .package: []
+        case .model(let model, _): model.notes
+        }
+    }
+
     /// A sentence on the functions if the model's usual shapes are used; else nil.
     var usualShapes: String? {
         guard case .model(let model, _) = self, model.request.takesUsualShapes, model.model.functions == nil,
@@ -56,12 +64,12 @@ enum ExportSource {
         }
     }
 
-    /// Returns the model to export, and the compression plan to publish with it. Weights of a package stay encoded as they
+    /// Returns the model to export, and with a target the compression plan to publish with it and its choice. Weights of a package stay encoded as they
     /// are; weights of a model are compressed by the recipe, or kept in half precision if the format does not support the
     /// scheme and the exporter's options allow that.
     func model(
         for exporter: any Exporter, _ settings: ConversionSettings, output: String, emit: (ConversionEvent) -> Void
-    ) throws -> (model: ExportedModel, plan: PlanFolder?) {
+    ) throws -> (model: ExportedModel, plan: PlanFolder?, choice: TargetChoice?) {
         switch self {
         case .package(let package):
             let contents = try package.contents
@@ -76,7 +84,7 @@ enum ExportSource {
                     + Self.notes(package.manifest.provenance.ignoredTensors, package.manifest.provenance.logits),
                 scalings: Dictionary(scalings) { first, _ in first }, origins: contents.origins,
                 assets: contents.assets.filter { $0.name != PackageProbe.assetName })
-            return (exported, nil)
+            return (exported, nil, nil)
         case .model(var model, let digests):
             try model.meetTarget(writingPlanTo: settings.planFolder ?? "\(output).plan")
             model.choice?.events.forEach(emit)
@@ -100,7 +108,7 @@ enum ExportSource {
                     model.recipe.json, model.functions.map(\.functionName), digests.sources)
                     + Self.notes(model.request.ignoredTensors, model.request.logits),
                 plain: plain, scalings: model.scalings, origins: origins, assets: assets)
-            return (exported, model.planFolder)
+            return (exported, model.planFolder, model.choice)
         }
     }
 

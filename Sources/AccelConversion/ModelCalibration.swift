@@ -9,6 +9,8 @@ import AccelWeightCompression
 /// The calibration of a conversion: samples to run the model over, or activation statistics of an earlier run.
 struct ModelCalibration {
     private(set) var samples: [CalibrationSamples]
+    /// The file of the samples; nil without samples.
+    private(set) var file: String?
     /// Activation statistics by weight, used instead of samples.
     private(set) var statistics: [String: ActivationStatistics] = [:]
     let threads: Int
@@ -73,6 +75,7 @@ struct ModelCalibration {
             )
         }
         samples = try parts.compactMap { try CalibrationSamples(file.tensors, for: $0, file: file.path) }
+        self.file = file.path
         guard !samples.isEmpty else {
             let inputs = parts.flatMap { $0.inputs.map(\.name) }
             throw RequestError(

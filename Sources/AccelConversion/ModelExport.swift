@@ -25,6 +25,8 @@ public struct ExportedFiles: Sendable {
     public let report: ExportReport
     /// Whether the whole export came from the cache.
     public let cache: CacheOutcome
+    /// What the request's target reached; nil without one.
+    public let target: TargetResult?
 }
 
 extension ModelExport {
@@ -51,12 +53,14 @@ extension ModelExport {
         var conversion = conversion
         if conversion.outputs.isEmpty { conversion.outputs = [NamedPath(name: "the export", path: output)] }
         let source = try ExportSource(conversion, settings)
-        source.warnings.map(ConversionEvent.warning).forEach(emit)
+        (source.warnings.map(ConversionEvent.warning) + source.notes.map(ConversionEvent.note)).forEach(emit)
         if format.dependsOnShapes { source.usualShapes.map { emit(.note($0)) } }
         let key = try cache.flatMap { _ in try source.key(for: format, choices) }
         let kind = ExportOutput(format: format, path: output, model: conversion.model)
+        var solved: (choice: TargetChoice, plan: PlanFolder?)?
         let (made, outcome) = try CachedBuild(kind, as: key, in: cache).run {
-            let (model, plan) = try source.model(for: exporter, settings, output: output, emit: emit)
+            let (model, plan, choice) = try source.model(for: exporter, settings, output: output, emit: emit)
+            solved = choice.map { ($0, plan) }
             let folder = try AtomicFolder(replacing: output, as: format.output)
             let report = try exporter.export(model, to: folder.path)
             try plan?.requireReplaceable()
@@ -67,6 +71,7 @@ extension ModelExport {
             try draft.plan?.publish(package: nil)
             return draft.report
         }
-        return ExportedFiles(report: made, cache: outcome)
+        return ExportedFiles(
+            report: made, cache: outcome, target: solved.map { TargetResult($0.choice, in: $0.plan) })
     }
 }

@@ -1,4 +1,5 @@
 import AccelByteIO
+package import AccelCalibration
 
 /// A chart of bits per weight against SQNR (dB) for the candidates of a target: estimates as a line, measurements as dots.
 package struct ParetoChart: Sendable {
@@ -12,8 +13,11 @@ package struct ParetoChart: Sendable {
     }
     private let points: [Point]
     private let chosen: Point
+    private let losses: [WeightLoss]
 
-    package init(points: [Point], chosen: (bits: Double, sqnr: Double)) {
+    /// - Parameter losses: the ranking of the weights on the page.
+    package init(points: [Point], chosen: (bits: Double, sqnr: Double), losses: [WeightLoss] = []) {
+        self.losses = losses
         self.points = points.filter { $0.bits.isFinite && $0.sqnr.isFinite }
         self.chosen = Point(bits: chosen.bits, sqnr: chosen.sqnr, isMeasured: true)
     }
@@ -51,7 +55,7 @@ package struct ParetoChart: Sendable {
                 [
                     ("class", "injected"), ("cx", XML.number(x(point.bits))), ("cy", XML.number(y(point.sqnr))),
                     ("r", isChosen ? "6" : "3.5"),
-                ])
+                ], XML.element("title", [], "\(figure(point.sqnr)) dB, \(figure(point.bits)) bits a weight"))
         }
         return XML.element(
             "svg",
@@ -60,6 +64,30 @@ package struct ParetoChart: Sendable {
                 ("role", "img"), ("aria-label", "SQNR of the outputs against bits a weight"),
             ], marks)
     }
+
+    private func figure(_ value: Double) -> String { NumberText.fixed(value, digits: 2) }
+
+    /// A table of the weights that cost most, with the rules that would help.
+    private var ranking: String {
+        guard !losses.isEmpty else { return "" }
+        let rows = losses.prefix(Self.ranked).map { loss in
+            let cells = [
+                ("name", loss.name), ("", loss.scheme), ("n", Wording.grouped(loss.bytes)),
+                ("n", loss.sqnr.isFinite ? NumberText.fixed(loss.sqnr, digits: 1) : "exact"),
+                ("name", loss.rule ?? ""),
+            ]
+            return XML.element(
+                "tr", [], cells.map { XML.element("td", [("class", $0.0)], XML.escaped($0.1)) }.joined())
+        }
+        let head = ["weight", "stored as", "bytes", "dB alone", "a rule that would help"]
+        return
+            "<h2>Which weights hurt</h2>\n<p class=\"soft\">SQNR of the outputs if only this weight is compressed.</p>\n"
+            + XML.element(
+                "table", [],
+                XML.element("tr", [], head.map { XML.element("th", [], $0) }.joined()) + rows.joined(separator: "\n"))
+    }
+
+    private static let ranked = 20
 
     /// A self-contained HTML page with the chart.
     package func page(title: String) -> String {
@@ -70,6 +98,7 @@ package struct ParetoChart: Sendable {
         <p class="soft">SQNR of the outputs over the samples against bits a weight. The line adds up what each weight costs
         alone; dots were measured with all weights stored so, the large one is the plan.</p>
         \(svg)
+        \(ranking)
         </main></body></html>
 
         """

@@ -6,9 +6,10 @@ import AccelWeightCompression
 /// `report.html` list the candidates. The folder is a draft until `publish`, and is removed with this value otherwise.
 package final class PlanFolder: Sendable {
     private static let front = "front.json"
-    private static let others = ["recipe.json", "report.html", "statistics.safetensors"]
+    private static let statistics = "statistics.safetensors"
+    private static let others = ["recipe.json", "report.html", statistics]
     private static let mark = "compression plan"
-    private let path: String
+    let path: String
     private let folder: String
     private let draft: Locked<Draft>
 
@@ -35,10 +36,9 @@ package final class PlanFolder: Sendable {
     /// Writes the candidates, the report and the statistics.
     /// - Returns: the recipe's reference to the file of statistics.
     func write(
-        _ plan: CompressionPlan, _ front: [ParetoPoint], statistics: [String: ActivationStatistics],
-        _ choice: TargetChoice
+        _ solved: CompressionChoice, statistics: [String: ActivationStatistics], _ choice: TargetChoice
     ) throws -> Recipe.StatisticsReference {
-        let name = "statistics.safetensors"
+        let (name, plan, front) = (Self.statistics, solved.plan, solved.front)
         try StatisticsFile.write(statistics, to: "\(folder)/\(name)")
         let points: [JSON] = front.map {
             [
@@ -50,12 +50,13 @@ package final class PlanFolder: Sendable {
             .init("accelc", .string(Self.mark)), .init("target", .string(choice.target)),
             .init("bytes", .integer(Int64(plan.bytes))), .init("bits_per_weight", .number(plan.bits)),
             .init("sqnr", .number(plan.sqnr)), .init("uniform", .bool(plan.isUniform)), .init("points", .array(points)),
-            .init("weights", choice.json),
+            .init("weights", choice.json), .init("ranking", choice.ranking),
+            .init("sensitivities", choice.sensitivities),
         ]
         draft.withLock { $0.members = members }
         let chart = ParetoChart(
             points: front.map { .init(bits: $0.bits, sqnr: $0.sqnr, isMeasured: $0.isMeasured) },
-            chosen: (plan.bits, plan.sqnr))
+            chosen: (plan.bits, plan.sqnr), losses: choice.losses)
         try write(chart.page(title: "Plan for \(choice.target)"), to: "report.html")
         return Recipe.StatisticsReference(
             file: name, digest: TreeDigest.digest(of: try MappedFile("\(folder)/\(name)").bytes))
@@ -77,6 +78,15 @@ package final class PlanFolder: Sendable {
             guard let target = draft.target.take() else { return }
             try target.commit()
         }
+    }
+
+    /// The bytes of all files, after the folder is published.
+    var byteCount: Int { (Self.others + [Self.front]).reduce(0) { $0 + bytes(of: $1) } }
+    /// The bytes of the activation statistics, after the folder is published.
+    var statisticsBytes: Int { bytes(of: Self.statistics) }
+
+    private func bytes(of name: String) -> Int {
+        Files.identity(of: "\(path)/\(name)").map { Int(clamping: $0.size) } ?? 0
     }
 
     private func write(_ text: String, to name: String) throws {

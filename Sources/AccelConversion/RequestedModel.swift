@@ -24,6 +24,8 @@ struct RequestedModel {
     private var calibration: ModelCalibration
     /// Remarks on the model's files and warnings on the request.
     let warnings: [String]
+    /// Sentences on the samples.
+    let notes: [String]
     /// The schemes that the target chose; nil before `meetTarget`, and without a target.
     private(set) var choice: TargetChoice?
     /// The draft of the compression plan, published with the package or export.
@@ -49,7 +51,10 @@ struct RequestedModel {
             request, parts: measured, family: model.family, plan: request.recipe.plan(for: functions),
             threads: settings.threads)
         recipe = calibration.resolving(request.recipe)
-        warnings = source.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
+        warnings =
+            source.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
+            + calibration.warnings(recipe.plan(for: functions), target: request.target != nil)
+        notes = calibration.notes
     }
 
     /// The scheme of each weight.
@@ -177,6 +182,14 @@ struct RequestedModel {
             encoded.shape == source.shape, scalings[source.name] == nil
         else { return nil }
         return (try encoded.stated(as: source.elementType), try source.losslessDistortion())
+    }
+
+    /// Returns the SQNR in dB of the outputs over the samples with a package's weights, from the cache if an earlier conversion has
+    /// measured it; nil without samples.
+    func outputSQNR(of package: AcceleratorPackage, in cache: Cache?) throws -> Double? {
+        guard let samples = request.samples, !calibration.samples.isEmpty else { return nil }
+        let measured = OutputSQNR(of: package.digest, samples: samples.digest, model: request.model, in: cache)
+        return try measured.found ?? measured.keeping(calibration.outputSQNR(with: package.graph.tensors))
     }
 
     /// Checks that the model's files still match their digests, and publishes the new statistics.

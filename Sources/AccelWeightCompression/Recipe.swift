@@ -38,6 +38,18 @@ public struct Recipe: Sendable {
             try self.init(match: Glob.literal(name), codec: codec)
         }
 
+        /// The rule as a recipe has it, with the options of its codec that are not the default; for people to paste.
+        public var json: JSON { json(compress: codec.values.request) }
+
+        fileprivate func json(compress: String) -> JSON {
+            .object(
+                [
+                    match.map { .init("match", .string($0)) }, `operator`.map { .init("operator", .string($0)) },
+                    atLeast.map { .init("atLeast", .integer(Int64($0))) }, .init("compress", .string(compress)),
+                    activations.map { .init("activations", .string($0.specification)) },
+                ].compactMap { $0 })
+        }
+
         package func fits(_ tensor: StoredTensor, readBy operators: [String]) -> Bool {
             glob?.matches(tensor.name) ?? true && `operator`.map(operators.contains) ?? true
                 && tensor.shape.count >= atLeast ?? 0
@@ -146,16 +158,7 @@ public struct Recipe: Sendable {
                 .init(
                     "rules",
                     .array(
-                        rules.map { rule in
-                            .object(
-                                [
-                                    rule.match.map { .init("match", .string($0)) },
-                                    rule.operator.map { .init("operator", .string($0)) },
-                                    rule.atLeast.map { .init("atLeast", .integer(Int64($0))) },
-                                    .init("compress", .string(rule.codec.values.fullSpecification)),
-                                    rule.activations.map { .init("activations", .string($0.specification)) },
-                                ].compactMap { $0 })
-                        })),
+                        rules.map { $0.json(compress: $0.codec.values.fullSpecification) })),
             ]
                 + (statistics.map {
                     [.init("statistics", ["file": .string($0.file), "digest": .string($0.digest.description)])]

@@ -90,6 +90,7 @@ extension OptionEffect {
             ("seed", "verify p.accelpkg --against bert [ --seed 2 ]"),
             ("budget", "verify p.accelpkg --against bert [ --budget budget.json ]"),
             ("profile", "verify p.accelpkg --against bert --json [ --profile watch ]"),
+            ("only", "verify p.accelpkg --against bert [ --only weights ]"),
             ("report", "verify p.accelpkg --against bert [ --report r.json ]"),
             ("html", "verify p.accelpkg --against bert [ --html r.html ]"),
             ("self-test", "verify p.accelpkg --against bert [ --self-test ]"),
@@ -191,6 +192,7 @@ extension OptionEffect {
             ("allow-unsigned", "check-signature p.accelpkg --trust trust.json [ --allow-unsigned ]"),
             ("json", "check-signature p.accelpkg --trust trust.json --allow-unsigned [ --json ]"),
 
+            ("json", "version [ --json ]"),
             ("cache", "cache path [ --cache elsewhere ]"),
             ("remote-cache", "cache get \(bert) [ --remote-cache http://127.0.0.1:1/x ]"),
             ("max-size", "cache gc --cache filled [ --max-size 0 ]"),

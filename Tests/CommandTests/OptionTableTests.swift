@@ -1,3 +1,6 @@
+import AccelByteIO
+import Foundation
+import TestSupport
 import Testing
 
 @testable import accelc
@@ -58,6 +61,20 @@ struct OptionTableTests {
         #expect(HelpPage.overview.contains("  \(name) "))
     }
 
+    @Test("Help and the documentation list each exit status, and no other")
+    func exitStatuses() throws {
+        let article = try String(
+            contentsOfFile: "\(Fixtures.repository)/Sources/accelc/accelc.docc/Converting.md", encoding: .utf8)
+        let rows = article.split(separator: "\n").compactMap { line in
+            line.hasPrefix("| ")
+                ? line.split(separator: "|").first.flatMap { Int32($0.trimmingCharacters(in: .whitespaces)) } : nil
+        }
+        let statuses = ExitStatus.allCases.map(\.rawValue)
+        #expect(rows == statuses)
+        let words = HelpPage.overview.split { !$0.isLetter && !$0.isNumber }
+        #expect(words.compactMap { Int32($0) } == statuses)
+    }
+
     @Test("Completion scripts know every command and option", arguments: CompletionScript.Shell.allCases)
     func completions(_ shell: CompletionScript.Shell) {
         let script = CompletionScript.script(for: shell)
@@ -71,7 +88,8 @@ struct OptionTableTests {
         "A size is a number with a unit",
         arguments: [
             ("0", 0), ("12", 12), ("3kB", 3000), ("500MB", 500_000_000), ("10 gb", 10_000_000_000), ("", nil),
-            ("MB", nil), ("-1", nil), ("1.5GB", nil), ("9999999999999TB", nil), ("5 apples", nil),
+            ("MB", nil), ("-1", nil), ("1.5GB", 1_500_000_000), ("1.2.3MB", nil), (".kB", nil),
+            ("9999999999999TB", nil), ("5 apples", nil),
         ] as [(String, Int?)])
     func sizes(_ text: String, _ bytes: Int?) { #expect(Text.parseBytes(text) == bytes) }
 

@@ -67,7 +67,7 @@ struct CacheUpkeepTests {
         try withCache([1]) { cache, keys in
             let young = Cache(root: cache.root)
             let report = try young.collect(maximumBytes: 0)
-            #expect(report == .init(removedRecords: 1, youngBytes: 6144))
+            #expect(report == .init(removedRecords: 1, youngBlobs: 1, youngBytes: 6144))
             let blobs = cache.folder.path(.blobs)
             try write(
                 [1, 2, 3],

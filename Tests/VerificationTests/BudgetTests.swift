@@ -33,6 +33,28 @@ struct BudgetTests {
         _ = try budget(#"{"size": {"bytes": 1}}"#)
     }
 
+    @Test("Budgets bound the package's bytes and its memory, and say so where there is no package")
+    func resources() throws {
+        try withTemporaryFolder { folder in
+            let path = "\(folder)/numbered.accelpkg"
+            try NumberedModel(1).write(to: path)
+            let package = try AcceleratorPackage(at: path)
+            let footprint = try Footprint(of: package.graph, packageBytes: package.byteCount)
+            func report(_ packageBytes: Int, _ memoryBytes: Int) throws -> ParityReport {
+                let text = #"{"size": {"packageBytes": \#(packageBytes)}, "memory": {"bytes": \#(memoryBytes)}}"#
+                return try Parity(of: .package(package), against: nil)
+                    .check(.init(stages: [.container], budget: budget(text)))
+            }
+            let kept = try report(footprint.packageBytes, footprint.memoryBytes)
+            #expect(kept.exitStatus == .success && kept.sizes.count == 2, "\(kept.terminal())")
+            #expect(kept.terminal().contains("bytes of memory \(Wording.grouped(footprint.memoryBytes)) <= "))
+            let exceeded = try report(footprint.packageBytes - 1, footprint.memoryBytes - 1)
+            #expect(exceeded.exitStatus == .exceeded && exceeded.failures.count == 2)
+        }
+        let alone = try check(budget(#"{"memory": {"bytes": 1000000000}}"#))
+        #expect(alone.exitStatus == .usage && alone.budgetMistakes.first?.location == "budget.json, field memory.bytes")
+    }
+
     @Test("The limits of a device's profile are limits of the package, each named with both numbers")
     func profiles() throws {
         try withTemporaryFolder { folder in
@@ -50,7 +72,7 @@ struct BudgetTests {
             let (size, memory) = (footprint.packageBytes - 1, footprint.memoryBytes - 1)
             let found = try failures(size, memory)
             #expect(found.count == 2 && found.allSatisfy { $0.hasSuffix("of the profile small") }, "\(found)")
-            #expect(found[0].contains("\(size + 1)") && found[0].contains("\(size)"))
+            #expect(found[0].contains(Wording.grouped(size + 1)) && found[0].contains(Wording.grouped(size)))
         }
     }
 
@@ -65,6 +87,10 @@ struct BudgetTests {
             (#"{"operators": [{"match": "norm*", "propagated": {"relativeL2": 1e-9}}]}"#, .operators),
             (#"{"size": {"bitsPerWeight": 16.5}}"#, nil),
             (#"{"size": {"bytes": 1000}}"#, .weights),
+            (#"{"outputs": [{"match": "*", "cosine": 0.99}]}"#, nil),
+            (#"{"outputs": [{"match": "*", "cosine": 0.99999999999}]}"#, .outputs),
+            (#"{"speed": {"relativeToFloat32": 1e-3}}"#, nil),
+            (#"{"speed": {"relativeToFloat32": 1e3}}"#, .weights),
         ] as [(String, Stage?)])
     func limits(text: String, failing: Stage?) throws {
         let budget = try budget(text)
@@ -79,7 +105,9 @@ struct BudgetTests {
         arguments: [
             (#"{"output": []}"#, "output"),
             (#"{"outputs": [{"sqnr": 3}]}"#, "outputs[0].match"),
-            (#"{"outputs": [{"match": "*", "cosine": 0.99}]}"#, "outputs[0].cosine"),
+            (#"{"outputs": [{"match": "*", "cosine": 1.01}]}"#, "outputs[0].cosine"),
+            (#"{"memory": {"bytes": -1}}"#, "memory.bytes"),
+            (#"{"speed": {"relativeToFloat32": -1}}"#, "speed.relativeToFloat32"),
             (#"{"outputs": [{"match": "*"}]}"#, "outputs[0]"),
             (#"{"weights": [{"match": "*", "sqnr": "high"}]}"#, "weights[0].sqnr"),
             (#"{"size": {"bytes": -1}}"#, "size.bytes"),

@@ -24,6 +24,20 @@ extension CacheKey {
                 Field("before", before?.description ?? "as it was"),
             ] + Self.fields(of: sources))
     }
+
+    /// The key of the measured error of a package's outputs.
+    /// - Parameters:
+    ///   - package: the digest of the package.
+    ///   - samples: the digest of the file with the calibration data.
+    ///   - version: `Tool.calibrationVersion`; another one in tests.
+    public init(outputsOf package: Digest, samples: Digest, version: Int = Tool.calibrationVersion) {
+        self.init(
+            kind: .statistics,
+            fields: [
+                Field("calibration version", "\(version)"), Field("samples", samples.description),
+                Field("outputs of", package.description),
+            ])
+    }
 }
 
 extension Cache {

@@ -19,6 +19,8 @@ public final class Cache: Sendable {
         var hasWarned = false
         /// The cause of a failure, after which nothing is written.
         var failure: String?
+        /// The records that the cache server has supplied.
+        var received: Set<Digest> = []
         /// The outer optional is nil before the first use, the inner one if there can be no lease.
         var lease: CacheLease??
     }
@@ -134,6 +136,9 @@ public final class Cache: Sendable {
         }
         lease?.add(key)
     }
+
+    /// Returns whether the cache server has supplied a record, since this value was made.
+    public func isFromServer(_ key: CacheKey) -> Bool { state.withLock { $0.received.contains(key.digest) } }
 
     /// Records the use of a record, at most once an hour.
     func noteUse(of key: Digest) {

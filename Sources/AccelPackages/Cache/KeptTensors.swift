@@ -23,6 +23,8 @@ public final class KeptTensors: Sendable {
     public struct Counts: Equatable, Sendable {
         /// Weights that an earlier run has compressed.
         public var found = 0
+        /// Of those, the weights that the cache server has supplied to this run.
+        public var received = 0
         /// Weights that this run has compressed.
         public var made = 0
         /// Of those, the weights that are not in the cache, because it cannot be written or there is none.
@@ -99,7 +101,11 @@ public final class KeptTensors: Sendable {
         func find() -> (CompressedTensor, Distortion)? {
             guard let found = try? cache.tensor(for: key, source: source, codec: codec).get() else { return nil }
             digests?.noteFound(source)
-            counter.withLock { $0.found += 1 }
+            let isReceived = cache.isFromServer(key)
+            counter.withLock {
+                $0.found += 1
+                if isReceived { $0.received += 1 }
+            }
             return found
         }
         if let found = find() { return found }

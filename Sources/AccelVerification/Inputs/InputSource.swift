@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelCPURuntime
+import AccelCalibration
 import AccelPrograms
 import AccelTensors
 
@@ -55,15 +56,29 @@ struct InputMatcher {
     /// Tensors by name, without the prefix `in.`.
     let tensors: [String: StoredTensor]
     let file: String
+    /// The tensors as samples that a function takes one after the other; nil for a golden, whose outputs are those of its own sizes.
+    private let samples: SampleInputs?
 
     init(golden: Golden) {
-        tensors = golden.inputs
+        (tensors, samples) = (golden.inputs, nil)
         file = golden.path
     }
 
     init(file path: String) throws {
-        file = path
-        tensors = NamedTensors(try SafetensorsFile(path).tensors, file: path).inputs
+        let samples = SampleInputs(try SafetensorsFile(path).tensors, file: path)
+        (file, tensors, self.samples) = (path, samples.tensors, samples)
+    }
+
+    /// Returns the runs of a function over all samples of the file; empty if they do not fit it.
+    private func feeds(for function: FunctionPlan) throws -> [FunctionFeed] {
+        guard let samples else { return feed(for: function).map { [$0] } ?? [] }
+        var states: [String: HostTensor] = [:]
+        for state in function.states where tensors[state.name] != nil {
+            guard let tensor = tensor(for: state.port) else { return [] }
+            states[state.name] = tensor
+        }
+        let runs = try samples.runs(of: function.name, function.inputs, function.interface) ?? []
+        return runs.map { FunctionFeed(inputs: $0, states: states) }
     }
 
     /// Returns the function's inputs from the file, and the initial value of each state that the file names; nil if an
@@ -101,8 +116,8 @@ struct InputMatcher {
                     .map { TensorType($0.elementType, shape: $0.shape).hostBytes })
         }
         try MachineMemory.require(largest.max() ?? 0, for: "the inputs out of \(file)")
-        let fitting = program.functions.indices.compactMap { index in
-            feed(for: program.functions[index]).map { (function: index, feed: $0) }
+        let fitting = try program.functions.indices.flatMap { index in
+            try feeds(for: program.functions[index]).map { (function: index, feed: $0) }
         }
         guard fitting.isEmpty else { return fitting }
         let offered = program.functions.map { "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))" }

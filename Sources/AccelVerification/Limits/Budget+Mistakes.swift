@@ -60,15 +60,10 @@ extension Budget {
         func isFirst(_ index: Int, in names: [(name: String, isOpen: Bool)]) -> Bool {
             names.contains { name in patterns.firstIndex { $0.matches(name.name) } == index }
         }
-        let hasSize = bytes != nil || bitsPerWeight != nil
-        let sizes =
-            hasSize && !report.sizes.contains { $0.origin == SizeFinding.budget } && stages.contains(.weights)
-            ? [
-                BudgetMistake(
-                    stage: .weights, location: "\(name), field size", reason: "there are no stored weights here")
-            ]
-            : []
-        return sizes + allowances(in: report, name, stages)
+        return resources.filter { limit in
+            !report.sizes.contains { $0.origin == SizeFinding.budget && $0.resource == limit.resource }
+        }.map { BudgetMistake(stage: .weights, location: "\(name), field \($0.field)", reason: $0.resource.missing) }
+            + allowances(in: report, name, stages)
             + mistakes("outputs", self.outputs.map(\.match), outputs) { index in
                 outputRows.contains { $0.tolerance.origin == self.outputs[index].tolerance.origin }
             }
@@ -144,5 +139,5 @@ extension Budget.Pattern {
 
 extension Tolerance {
     /// The comparison is exact, so that a budget cannot loosen it.
-    fileprivate var isExact: Bool { maximumError == 0 && sqnr == nil && relativeL2 == nil }
+    fileprivate var isExact: Bool { maximumError == 0 && sqnr == nil && relativeL2 == nil && cosine == nil }
 }

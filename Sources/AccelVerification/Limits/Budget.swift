@@ -6,9 +6,10 @@ import AccelWeightCompression
 /// mistake: see `mistakes(in:)`.
 ///
 /// ```json
-/// {"outputs": [{"match": "*", "sqnr": 25}], "weights": [{"match": "*.query.weight", "sqnr": 18}],
+/// {"outputs": [{"match": "*", "sqnr": 25, "cosine": 0.98}], "weights": [{"match": "*.query.weight", "sqnr": 18}],
 ///  "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
-///  "size": {"bytes": 12000000, "bitsPerWeight": 4.2},
+///  "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
+///  "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9},
 ///  "allow": {"structure": ["assets/vocab.txt"], "notCompared": []}}
 /// ```
 public struct Budget: Sendable {
@@ -37,10 +38,8 @@ public struct Budget: Sendable {
     private(set) var outputs: [Rule] = []
     private(set) var weights: [Rule] = []
     private(set) var operators: [OperatorRule] = []
-    /// Bytes of all stored weights, at most.
-    private(set) var bytes: Int?
-    /// Bits per weight over all stored weights, at most.
-    private(set) var bitsPerWeight: Double?
+    /// The limits on sizes, memory and speed.
+    private(set) var resources: [ResourceLimit] = []
     /// Patterns for items that may differ from a conversion of the model.
     private(set) var allowedDifferences: [Pattern] = []
     /// Patterns for the model's outputs that need no comparison.
@@ -57,7 +56,9 @@ public struct Budget: Sendable {
     public init(_ document: JSONField) throws {
         file = document.file
         json = document.value ?? .null
-        try document.refuseMembers(otherThan: ["$schema", "outputs", "weights", "operators", "size", "allow"])
+        try document.refuseMembers(otherThan: [
+            "$schema", "outputs", "weights", "operators", "size", "memory", "speed", "allow",
+        ])
         outputs = try Self.rules(document["outputs"])
         weights = try Self.rules(document["weights"])
         if document["operators"].exists {
@@ -72,15 +73,7 @@ public struct Budget: Sendable {
                 return rule
             }
         }
-        let size = document["size"]
-        if size.exists {
-            try size.refuseMembers(otherThan: ["bytes", "bitsPerWeight"])
-            guard size["bytes"].exists || size["bitsPerWeight"].exists else {
-                throw size.error("sets no limit; give bytes or bitsPerWeight")
-            }
-            bytes = size["bytes"].exists ? try size["bytes"].int(in: 0...Int.max) : nil
-            bitsPerWeight = size["bitsPerWeight"].exists ? try size["bitsPerWeight"].double() : nil
-        }
+        resources = try Self.groups.flatMap { try Self.resources(document[$0.name], $0) }
         let allow = document["allow"]
         if allow.exists {
             try allow.refuseMembers(otherThan: ["structure", "notCompared"])
@@ -91,15 +84,41 @@ public struct Budget: Sendable {
             allowedGaps = try patterns(allow["notCompared"])
         }
         let isEmpty =
-            outputs.isEmpty && weights.isEmpty && operators.isEmpty && !size.exists && allowedDifferences.isEmpty
+            outputs.isEmpty && weights.isEmpty && operators.isEmpty && resources.isEmpty && allowedDifferences.isEmpty
             && allowedGaps.isEmpty
         guard !isEmpty else {
             throw FormatError(
-                file: document.file, reason: "sets no limit; list some under outputs, weights, operators or size")
+                file: document.file,
+                reason: "sets no limit; list some under outputs, weights, operators, size, memory or speed")
         }
     }
 
-    private static let figures: Set<String> = ["sqnr", "maximumError", "relativeL2"]
+    /// The fields of the budget for resources.
+    private static let groups: [(name: String, resources: [(field: String, resource: Resource)])] = [
+        ("size", [("bytes", .storedBytes), ("bitsPerWeight", .bitsPerWeight), ("packageBytes", .packageBytes)]),
+        ("memory", [("bytes", .memoryBytes)]), ("speed", [("relativeToFloat32", .speed)]),
+    ]
+
+    private static func resources(
+        _ group: JSONField, _ known: (name: String, resources: [(field: String, resource: Resource)])
+    ) throws -> [ResourceLimit] {
+        guard group.exists else { return [] }
+        let names = known.resources.map(\.field)
+        try group.refuseMembers(otherThan: Set(names))
+        let limits = try known.resources.filter { group[$0.field].exists }.map { field, resource in
+            let isWhole = field.lowercased().hasSuffix("bytes")
+            let limit = try isWhole ? Double(group[field].int(in: 0...Int.max)) : group[field].double()
+            guard limit >= 0 else { throw group[field].error("is below 0") }
+            return ResourceLimit(resource: resource, limit: limit, field: "\(known.name).\(field)")
+        }
+        guard !limits.isEmpty else {
+            let last = names.count > 1 ? names.dropLast().joined(separator: ", ") + " or " : ""
+            throw group.error("sets no limit; give \(last)\(names.last ?? "")")
+        }
+        return limits
+    }
+
+    private static let figures: Set<String> = ["sqnr", "maximumError", "relativeL2", "cosine"]
 
     private static func rules(_ field: JSONField) throws -> [Rule] {
         guard field.exists else { return [] }
@@ -127,10 +146,15 @@ public struct Budget: Sendable {
         func limit(_ name: String) throws -> Double? { field[name].exists ? try field[name].double() : nil }
         let tolerance = Tolerance(
             sqnr: try limit("sqnr"), maximumError: try limit("maximumError"), relativeL2: try limit("relativeL2"),
-            origin: "\(field.path) of the budget")
-        guard tolerance.sqnr != nil || tolerance.maximumError != nil || tolerance.relativeL2 != nil else {
-            throw field.error("sets no limit; give sqnr, maximumError or relativeL2")
+            cosine: try limit("cosine"), origin: "\(field.path) of the budget")
+        if let cosine = tolerance.cosine, cosine > 1 {
+            throw field["cosine"].error("is above 1, which no cosine reaches")
         }
+        guard
+            [tolerance.sqnr, tolerance.maximumError, tolerance.relativeL2, tolerance.cosine].contains(where: {
+                $0 != nil
+            })
+        else { throw field.error("sets no limit; give sqnr, maximumError, relativeL2 or cosine") }
         return tolerance
     }
 

@@ -1,7 +1,7 @@
 public import AccelByteIO
 
-/// The limits of a comparison. There is no limit on cosine similarity, because it ignores scale: a weight divided by
-/// two has a cosine of 1. Only these metrics can pass or fail a comparison.
+/// The limits of a comparison. Only these metrics can pass or fail one. No default limits cosine similarity, because it
+/// ignores scale: a weight divided by two has a cosine of 1. A budget may, for embeddings that are compared by it.
 public struct Tolerance: Equatable, Sendable {
     /// The signal-to-quantisation-noise ratio in dB, at least.
     public var sqnr: Double?
@@ -9,14 +9,20 @@ public struct Tolerance: Equatable, Sendable {
     public var maximumError: Double?
     /// The L2 norm of the error divided by that of the reference, at most.
     public var relativeL2: Double?
+    /// The cosine similarity, at least.
+    public var cosine: Double?
     /// The origin of the limits, as text for the report, such as `the default for int4`.
     public var origin: String
 
     /// Creates limits; nil leaves a metric unlimited.
-    public init(sqnr: Double? = nil, maximumError: Double? = nil, relativeL2: Double? = nil, origin: String) {
+    public init(
+        sqnr: Double? = nil, maximumError: Double? = nil, relativeL2: Double? = nil, cosine: Double? = nil,
+        origin: String
+    ) {
         self.sqnr = sqnr
         self.maximumError = maximumError
         self.relativeL2 = relativeL2
+        self.cosine = cosine
         self.origin = origin
     }
 
@@ -37,6 +43,9 @@ public struct Tolerance: Equatable, Sendable {
         if let limit = relativeL2, !(metrics.relativeL2 <= limit) {
             return "relative L2 \(Figure.small(metrics.relativeL2)) > \(Figure.small(limit))"
         }
+        if let limit = cosine, !(metrics.cosine >= limit) {
+            return "cosine \(Figure.cosine(metrics.cosine)) < \(Figure.cosine(limit))"
+        }
         return nil
     }
 
@@ -48,6 +57,7 @@ public struct Tolerance: Equatable, Sendable {
             parts.append(maximumError == 0 ? "equal" : "max abs <= \(Figure.small(maximumError))")
         }
         if let relativeL2 { parts.append("relative L2 <= \(Figure.small(relativeL2))") }
+        if let cosine { parts.append("cosine >= \(Figure.cosine(cosine))") }
         return parts.joined(separator: ", ")
     }
 
@@ -57,6 +67,7 @@ public struct Tolerance: Equatable, Sendable {
         if let sqnr { members.append(.init("sqnr", .figure(sqnr))) }
         if let maximumError { members.append(.init("maximumError", .figure(maximumError))) }
         if let relativeL2 { members.append(.init("relativeL2", .figure(relativeL2))) }
+        if let cosine { members.append(.init("cosine", .figure(cosine))) }
         members.append(.init("origin", .string(origin)))
         return .object(members)
     }

@@ -1,3 +1,4 @@
+import AccelByteIO
 public import AccelTensors
 
 /// The comparison of one stored tensor with the checkpoint's.
@@ -101,26 +102,38 @@ public struct NotCompared: Equatable, Sendable {
     public internal(set) var isAllowed = false
 }
 
-/// A limit of the size budget or of a device's profile, for the whole package.
+/// A limit of the budget or of a device's profile on a size, memory or speed, for the whole package.
 public struct SizeFinding: Sendable {
-    /// e.g. `bits per weight`
-    public let what: String
+    let resource: Resource
     /// The package's value, in the unit of `what`.
     public let value: Double
-    /// The largest value that is allowed.
+    /// The largest value that is allowed, or the least one: see `isLeast`.
     public let limit: Double
     /// What sets the limit, e.g. `the profile phone`.
     public let origin: String
 
     static let budget = "the budget"
 
-    init(what: String, value: Double, limit: Double, origin: String = Self.budget) {
-        (self.what, self.value, self.limit, self.origin) = (what, value, limit, origin)
+    init(_ resource: Resource, value: Double, limit: Double, origin: String = Self.budget) {
+        (self.resource, self.value, self.limit, self.origin) = (resource, value, limit, origin)
     }
+
+    /// e.g. `bits per weight`
+    public var what: String { resource.rawValue }
+    /// The limit is the least value that is allowed.
+    public var isLeast: Bool { resource.isLeast }
 
     /// The exceeded limit; nil if it is kept.
     public var failure: String? {
-        value <= limit
-            ? nil : "\(what) \(Figure.fixed(value, digits: 3)) > \(Figure.fixed(limit, digits: 3)) of \(origin)"
+        (isLeast ? value >= limit : value <= limit) ? nil : "\(words(isLeast ? "<" : ">")) of \(origin)"
+    }
+
+    /// e.g. `bits per weight 4.110 <= 4.200 of the budget`
+    var summary: String { failure ?? "\(words(isLeast ? ">=" : "<=")) of \(origin)" }
+
+    private func words(_ relation: String) -> String { "\(what) \(figure(value)) \(relation) \(figure(limit))" }
+
+    private func figure(_ value: Double) -> String {
+        Int(exactly: value).map(Wording.grouped) ?? Figure.fixed(value, digits: 3)
     }
 }

@@ -21,7 +21,7 @@ extension ParityReport {
         </head>
         <body>
         <main>
-        \(banner)\(keyFigures)\(failureSection)\(stageSection)\(structureSection)\(selfTestSection)\(outputSection)\(operatorSection)\(weightSection)\(coverageSection)\(detailSection)</main>
+        \(banner)\(keyFigures)\(failureSection)\(stageSection)\(structureSection)\(selfTestSection)\(outputSection)\(rankingSection)\(operatorSection)\(weightSection)\(coverageSection)\(detailSection)</main>
         </body>
         </html>
 

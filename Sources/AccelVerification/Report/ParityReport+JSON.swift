@@ -1,4 +1,5 @@
 public import AccelByteIO
+import AccelCalibration
 import AccelPackages
 import AccelTensors
 
@@ -7,7 +8,7 @@ extension ParityReport {
     public var json: JSON {
         [
             "accelc": "parity report",
-            "format": ["major": 1, "minor": 4],
+            "format": ["major": 1, "minor": 5],
             "verdict": .string(verdictName),
             "headline": .string(headline),
             "exitStatus": .integer(Int64(exitStatus.rawValue)),
@@ -37,13 +38,17 @@ extension ParityReport {
                 "bitsPerWeight": .figure(bitsPerWeight),
                 "limits": .array(
                     sizes.map {
-                        ["what": .string($0.what), "value": .figure($0.value), "limit": .figure($0.limit)]
+                        [
+                            "what": .string($0.what), "value": .figure($0.value), "limit": .figure($0.limit),
+                            "bound": .string($0.isLeast ? "at least" : "at most"), "origin": .string($0.origin),
+                        ]
                     }),
             ],
             "budget": budget ?? .null,
             "selfTest": selfTest?.json ?? .null,
             "outputs": .array(outputs.map(\.json)),
             "weights": .array(weights.map(\.json)),
+            "ranking": .array(losses.map { $0.json(figure: JSON.figure) }),
             "rowBounds": .array(rowBounds.map(JSON.string)),
             "sampling": samplingJSON,
             "operators": .array(operators.map(\.json)),

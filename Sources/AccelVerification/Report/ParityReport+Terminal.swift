@@ -10,13 +10,17 @@ extension ParityReport {
         if let packageDigest { lines.append("package: \(packageDigest.description.prefix(16))") }
         if let runtime { lines.append("runtime: \(runtime.words)") }
         for stage in stages { lines += [""] + section(stage, width: max(60, width), style) }
+        if !sizes.isEmpty {
+            lines += ["", style.strong("limits of size, memory and speed")]
+            lines += sizes.map { $0.failure == nil ? "  \($0.summary)" : style.bad("  \($0.summary)") }
+        }
         if !notCompared.isEmpty {
             lines += ["", style.strong("not compared (never counted as passed)")]
             lines += notCompared.map { "  \($0.stage.code) \($0.name): \($0.reason)" }
         }
         if !failures.isEmpty {
             lines += ["", style.strong("beyond the limits")]
-            lines += failures.prefix(Self.listed).map { style.bad("  \($0.stage.code) \($0.name): \($0.reason)") }
+            lines += failedLines.prefix(Self.listed).map { style.bad("  \($0)") }
             if failures.count > Self.listed { lines.append("  and \(failures.count - Self.listed) more") }
         }
         if let selfTest {
@@ -30,6 +34,9 @@ extension ParityReport {
         lines += ["", verdict == .passed ? style.good(headline) : style.bad(headline)]
         return lines.joined(separator: "\n") + "\n"
     }
+
+    /// A line for each failure: the stage, the name and the reason.
+    public var failedLines: [String] { failures.map { "\($0.stage.code) \($0.name): \($0.reason)" } }
 
     private static let listed = 12
 
@@ -51,14 +58,14 @@ extension ParityReport {
                 "\(Wording.count(weights.count, "tensor")), \(Figure.bytes(storedBytes)), "
                 + "\(Figure.fixed(bitsPerWeight, digits: 2)) bits per weight"
             return ["\(title): \(state) (\(what))"] + rowBounds.map { "  \($0)" } + codecTable.lines(width: width)
-                + worstWeights(width)
+                + (ranking(width).isEmpty ? worstWeights(width) : [])
         case .operators:
             let what = [Wording.count(operators.count, "call"), samplingWords].compactMap(\.self)
             return ["\(title): \(state) (\(what.joined(separator: ", ")))"] + worstOperators(width)
         case .graph, .outputs:
             let rows = outputs.filter { $0.stage == stage }
             return ["\(title): \(state)"] + (rows.isEmpty ? [] : outputTable(rows).lines(width: width))
-                + rows.compactMap(Self.labelLine)
+                + rows.compactMap(Self.labelLine) + (stage == .outputs ? ranking(width) : [])
         }
     }
 

@@ -1,5 +1,6 @@
 public import AccelByteIO
 import AccelCPURuntime
+public import AccelCalibration
 import AccelPackages
 import AccelPrograms
 public import AccelTensors
@@ -33,7 +34,7 @@ public struct ParityReport: Sendable {
     /// The digest of the package that the report is about; nil for a program in memory.
     public internal(set) var packageDigest: Digest?
     /// The source of the inputs, e.g. `seed 1 (SplitMix64, counter-based)`.
-    public private(set) var inputs: String
+    public internal(set) var inputs: String
     private(set) var seed: UInt64?
     /// Outputs were to be compared with a golden file.
     let isGolden: Bool
@@ -58,6 +59,8 @@ public struct ParityReport: Sendable {
     public internal(set) var operators: [OperatorFinding] = []
     /// The metrics of outputs and states: those of the graph stage and of the output stage.
     public internal(set) var outputs: [OutputFinding] = []
+    /// What each lossy weight costs the outputs alone, the largest loss first; empty if the output stage did not run on a model.
+    public internal(set) var losses: [WeightLoss] = []
     /// Items that no stage could compare.
     public internal(set) var notCompared: [NotCompared] = []
     /// The sizes that the budget or the profile limits.
@@ -174,12 +177,24 @@ public struct ParityReport: Sendable {
         }
     }
 
-    mutating func checkSize(budget: Budget?) {
-        if let limit = budget?.bytes {
-            sizes.append(SizeFinding(what: "stored bytes", value: Double(storedBytes), limit: Double(limit)))
-        }
-        if let limit = budget?.bitsPerWeight {
-            sizes.append(SizeFinding(what: "bits per weight", value: bitsPerWeight, limit: limit))
+    /// Compares sizes, memory and speed with the limits of a budget.
+    /// - Parameters:
+    ///   - package: nil for a subject that is none; its sizes are not known then.
+    ///   - speed: measures the speed relative to float32; nil if there is nothing to measure.
+    mutating func checkResources(
+        _ limits: [ResourceLimit], of package: AcceleratorPackage?, speed: () throws -> Double?
+    ) throws {
+        for limit in limits {
+            let value: Double? =
+                switch limit.resource {
+                case .storedBytes: Double(storedBytes)
+                case .bitsPerWeight: bitsPerWeight
+                case .packageBytes: try package.map { Double(try $0.byteCount) }
+                case .memoryBytes:
+                    try package.map { Double(try Footprint(of: $0.graph, packageBytes: $0.byteCount).memoryBytes) }
+                case .speed: try speed()
+                }
+            if let value { sizes.append(SizeFinding(limit.resource, value: value, limit: limit.limit)) }
         }
     }
 
@@ -188,7 +203,7 @@ public struct ParityReport: Sendable {
         let footprint = try Footprint(of: package.graph, packageBytes: package.byteCount)
         sizes += profile.limits(of: footprint).map { resource, needed, limit in
             SizeFinding(
-                what: resource.rawValue, value: Double(needed), limit: Double(limit),
+                resource == .package ? .packageBytes : .memoryBytes, value: Double(needed), limit: Double(limit),
                 origin: "the profile \(profile.name)")
         }
     }

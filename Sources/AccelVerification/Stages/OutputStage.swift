@@ -133,6 +133,15 @@ struct OutputStage {
 }
 
 extension OutputFinding {
+    /// Returns the finding for this output and that of another sample together.
+    func joining(_ other: OutputFinding) -> OutputFinding {
+        var metrics = metrics
+        metrics.merge(other.metrics)
+        return OutputFinding(
+            stage: stage, function: function, name: name, shape: shape, reference: reference, metrics: metrics,
+            labels: labels, tolerance: tolerance, failure: tolerance.failureReason(for: metrics))
+    }
+
     /// Compares two tensors of one shape.
     /// - Parameter role: the role of the output; rows of logits are also compared by their largest element.
     init(

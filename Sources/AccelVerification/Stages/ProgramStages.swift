@@ -8,15 +8,15 @@ import AccelWeightCompression
 /// The stages of a model plan: a package, or a program in memory.
 struct ProgramStages: StageRunner {
     private(set) var report: ParityReport
-    private let program: ModelPlan
+    let program: ModelPlan
     /// nil for a program in memory; there is no container to check.
     private let package: AcceleratorPackage?
     private let reference: Subject?
-    private let options: Parity.Options
+    let options: Parity.Options
     /// The model that the program comes from; nil without one.
-    private var model: ReferenceModel?
+    private(set) var model: ReferenceModel?
     /// Names of the weights that differ from the checkpoint's.
-    private var lossy: Set<String> = []
+    private(set) var lossy: Set<String> = []
 
     init(
         of program: ModelPlan, in package: AcceleratorPackage?, against reference: Subject?,
@@ -67,6 +67,7 @@ struct ProgramStages: StageRunner {
     }
 
     mutating func compareWeights(progress: (Double) -> Void) throws {
+        guard !options.stages.isDisjoint(with: [.weights, .operators, .graph, .outputs]) else { return }
         guard let model else {
             if options.stages.contains(.weights) {
                 report.notCompared.append(
@@ -78,6 +79,8 @@ struct ProgramStages: StageRunner {
             return
         }
         var stage = WeightStage(program: program, model: model, budget: options.budget, threads: options.threads)
+        // The other stages only have to know which weights have lost something.
+        stage.provesCodes = options.stages.contains(.weights)
         if let package {
             stage.recorded = Dictionary(try package.coverage.map { ($0.tensor.name, $0.distortion) }) { first, _ in
                 first
@@ -135,10 +138,22 @@ struct ProgramStages: StageRunner {
                         isRequired: true))
             }
         }
+        if case .file = options.inputs { report.joinSamples() }
+        if options.stages.contains(.outputs) { rankWeights() }
         // A golden is from the model before its weights were compressed. A reference with fixed dimensions, such as a
         // package, does not have to match the golden; only the verified package does.
         if reference?.original?.functions.isEmpty == false {
             report.outputs.removeAll { $0.reference == .modelAgainstGolden }
+        }
+    }
+
+    /// Ranks the weights. A package that is known to differ from the model is not ranked.
+    private mutating func rankWeights() {
+        guard report.structure?.differences.isEmpty != false else { return }
+        do {
+            report.losses = try losses()
+        } catch {
+            report.remark("the weights are not ranked by their losses: \(error)")
         }
     }
 
@@ -157,7 +172,9 @@ struct ProgramStages: StageRunner {
                 done[index] = result.fed.contains(index) ? [.graph, .outputs] : [.operators, .graph, .outputs]
             }
         } else {
-            for (index, feed, golden) in try given(options.inputs) {
+            let given = try given(options.inputs)
+            if case .file = options.inputs { report.countRuns(given.count) }
+            for (index, feed, golden) in given {
                 // One sample is enough for the operators.
                 let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: index) == nil
                 let stages: Set<Stage> = isFirst ? [.operators, .graph, .outputs] : [.graph, .outputs]
@@ -200,6 +217,16 @@ struct ProgramStages: StageRunner {
             }
             return []
         }
+    }
+
+    func relativeSpeed() throws -> Double? {
+        guard let model else { return nil }
+        let comparison = SpeedComparison(program: program, threads: options.threads)
+        let seed = options.inputs.seed ?? InputSource.defaultSeed
+        return try program.functions.indices.compactMap { index in
+            try (model.withOwnStates?[index] ?? model.unrounded[index])
+                .map { try comparison.ratio(index, $0, seed: seed) }
+        }.min()
     }
 
     private mutating func check(

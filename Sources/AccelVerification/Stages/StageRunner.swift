@@ -16,6 +16,12 @@ protocol StageRunner {
     mutating func compareWeights(progress: (Double) -> Void) throws
     /// Runs the requested stages of S2 to S4.
     mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws
+    /// Measures the least speed of the functions relative to float32 (`SpeedComparison`); nil if that is not possible.
+    func relativeSpeed() throws -> Double?
+}
+
+extension StageRunner {
+    func relativeSpeed() throws -> Double? { nil }
 }
 
 extension Subject {

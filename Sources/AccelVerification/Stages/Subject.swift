@@ -37,6 +37,20 @@ public enum Subject: Sendable {
         }
     }
 
+    /// Checks that a function takes the inputs, before anything is computed. Exports of other formats are checked when they run.
+    /// - Throws: `RequestError` (unavailable) with the tensors of the file and the inputs of the functions.
+    public func requireInputs(_ source: InputSource) throws {
+        guard source.seed == nil, let program = try program() else { return }
+        switch source {
+        case .seeded: break
+        case .file(let path): _ = try InputMatcher(file: path).functions(of: program)
+        case .golden(let golden) where golden.isDecoding && program.functions.contains(where: { !$0.states.isEmpty }):
+            _ = try GoldenDecoding(program, golden: golden)
+        case .golden(let golden):
+            for sample in golden.samples { _ = try InputMatcher(golden: sample).functions(of: program) }
+        }
+    }
+
     /// The recorded parts (empty for the default ones), the patterns of ignored tensors, and the positions that decoders
     /// compute logits for.
     var madeOf: (parts: [String], ignoredTensors: [String], logits: LogitPositions) {

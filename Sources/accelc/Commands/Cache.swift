@@ -85,14 +85,23 @@ enum CacheCommand: Command {
             return try collect(cache, try bytes(maximumSize, arguments), free: try bytes(minimumFree, arguments))
         case .fsck: return try check(cache, repairing: arguments.has(repair), console)
         case .clear:
-            try cache.clear()
-            let foreign = cache.foreign
-            let lines = foreign.map { "\($0): left alone, accelc has not made it" }
-            return (
-                lines.joined(separator: "\n"),
-                ["cleared": .string(cache.root), "foreign": .array(foreign.map { .string($0) })], .success
-            )
+            return try clear(cache)
         }
+    }
+
+    private static func clear(_ cache: Cache) throws -> Result {
+        let (results, bytes) = try cache.clear()
+        let foreign = cache.foreign
+        let removed =
+            results == 0 && bytes == 0
+            ? "nothing was in the cache at \(cache.root)"
+            : "removed \(Wording.count(results, "result")), \(Text.bytes(bytes))"
+        let lines = [removed] + foreign.map { "\($0): left alone, accelc has not made it" }
+        let json: JSON = [
+            "cleared": .string(cache.root), "removed_records": .integer(Int64(results)),
+            "freed_bytes": .integer(Int64(bytes)), "foreign": .array(foreign.map { .string($0) }),
+        ]
+        return (lines.joined(separator: "\n"), json, .success)
     }
 
     private static func list(_ cache: Cache) throws -> Result {
@@ -158,6 +167,7 @@ enum CacheCommand: Command {
                 [
                     "path": .string(path), "key": .string(key.digest.description),
                     "digest": .string(found.package.digest.description),
+                    "cache": .string((cache.isFromServer(key) ? CacheOutcome.serverHit : .hit).rawValue),
                 ], .success
             )
         case .failure(let miss):
@@ -199,13 +209,17 @@ enum CacheCommand: Command {
             removed \(Wording.count(report.removedRecords, "result")), \(Text.bytes(report.freedBytes)); \
             kept \(Wording.count(report.keptRecords, "result")), \(Text.bytes(report.keptBytes))
             """
+        let young =
+            "\n\(Wording.count(report.youngBlobs, "file")), \(Text.bytes(report.youngBytes)), too young to remove: no result "
+            + "names them, but one may within \(Cache.graceSeconds / 60) minutes of their making"
         let json: JSON = [
             "removed_records": .integer(Int64(report.removedRecords)),
             "removed_blobs": .integer(Int64(report.removedBlobs)),
             "freed_bytes": .integer(Int64(report.freedBytes)), "kept_records": .integer(Int64(report.keptRecords)),
-            "kept_bytes": .integer(Int64(report.keptBytes)), "young_bytes": .integer(Int64(report.youngBytes)),
+            "kept_bytes": .integer(Int64(report.keptBytes)), "young_blobs": .integer(Int64(report.youngBlobs)),
+            "young_bytes": .integer(Int64(report.youngBytes)),
         ]
-        return (text, json, .success)
+        return (report.youngBlobs == 0 ? text : text + young, json, .success)
     }
 
     private static func check(_ cache: Cache, repairing: Bool, _ console: Console) throws -> Result {

@@ -55,7 +55,7 @@ enum ExportCommand: Command {
             console.print([
                 "output": .string(output), "format": .string(type.name), "bytes": .integer(Int64(report.byteCount)),
                 "bits_per_weight": .number(report.bitsPerWeight), "cache": .string(outcome.rawValue),
-                "details": report.json,
+                "details": report.json, "target": made.target.map { TargetSummary(result: $0).json } ?? .null,
                 "warnings": .array(report.warnings.map { .string($0) }),
                 "seconds": .number((seconds * 1e6).rounded() / 1e6),
             ])
@@ -64,7 +64,8 @@ enum ExportCommand: Command {
             let size = Text.bytes(report.byteCount)
             let cached = outcome == .off ? "" : "cache \(outcome.rawValue), "
             let first = "\(output): \(size), \(bits) bits per weight, \(cached)\(Text.decimals(seconds, 2)) s"
-            console.summary(([first] + report.lines).joined(separator: "\n"))
+            let target = made.target.map { TargetSummary(result: $0).lines } ?? []
+            console.summary(([first] + report.lines + target).joined(separator: "\n"))
         }
         report.warnings.forEach(console.warning)
         return .success

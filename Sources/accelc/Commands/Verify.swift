@@ -14,14 +14,22 @@ enum VerifyCommand: Command {
         "the model, as convert takes it: it is converted again, and all that it gives has to be compared",
         takes: PathKind.models)
     static let inputs = Option(
-        "inputs", .input("FILE"), "run on the inputs of a safetensors file", excludes: ["golden", "seed"],
-        takes: [.tensors])
+        "inputs", .input("FILE"),
+        "run on the inputs of a safetensors file, as --calibrate of convert takes them: sample by sample, where it has more than "
+            + "a function's batch", excludes: ["golden", "seed"], takes: [.tensors])
     static let golden = Option(
         "golden", .input("FILE"), "run on the in.NAME tensors of a safetensors file and compare with its out.NAME",
         excludes: ["seed"], takes: [.tensors])
     static let seed = Option(
         "seed", .integer(0...Int.max), "draw the inputs by this seed", default: "\(InputSource.defaultSeed)")
-    static let budget = Option("budget", .input("FILE"), "limits to keep to (schemas/budget.schema.json)")
+    static let budget = Option(
+        "budget", .input("FILE"),
+        "limits of outputs (SQNR, cosine, ...), weights, sizes, memory and speed to keep to (schemas/budget.schema.json)"
+    )
+    static let only = Option(
+        "only", .text("STAGE,.."),
+        "run these stages alone, which takes less time: \(Stage.allCases.map(\.rawValue).joined(separator: ", "))",
+        isRepeatable: true, excludes: ["self-test"])
     static let report = Option(
         "report", .output("FILE") { _ in .parityReport }, "write the report as JSON (schemas/report.schema.json)")
     static let html = Option(
@@ -48,7 +56,7 @@ enum VerifyCommand: Command {
         against, ConversionArguments.configuration.needing([.option("against")]),
         ConversionArguments.ignoredFields.needing([.option("against")]),
         ConversionArguments.adapter.needing([.option("against")]),
-        ConversionArguments.interface.needing([.option("against")]), inputs, golden, seed, budget,
+        ConversionArguments.interface.needing([.option("against")]), inputs, golden, seed, only, budget,
         ProfileArguments.profile, selfTest,
         runtime, runtimes, python, runtimeTimeout, report, html,
         CommonOptions.json,
@@ -63,6 +71,8 @@ enum VerifyCommand: Command {
             throw arguments.usage("has no --profile for \(source.format.title): its limits are for packages")
         }
         let options = try options(arguments, console)
+        // Before the model is read and converted.
+        try subject.requireInputs(options.inputs)
         let progress = console.progress("verifying")
         var reference: Subject?
         if let model = arguments[against] {
@@ -79,7 +89,9 @@ enum VerifyCommand: Command {
             report.selfTest = try SelfTest(of: subject, against: reference)
                 .run(threads: console.threads) { progress.step($0) }
         }
-        if let package = (source as? PackagedModel)?.package { keep(report, in: package, console) }
+        if let package = (source as? PackagedModel)?.package, !arguments.has(only) {
+            keep(report, in: package, console)
+        }
         return try show(report, arguments, console)
     }
 
@@ -98,9 +110,25 @@ enum VerifyCommand: Command {
 
     private static func options(_ arguments: Arguments, _ console: Console) throws -> Parity.Options {
         Parity.Options(
-            inputs: try inputSource(arguments), budget: try arguments[budget].map(Budget.init),
+            stages: try stages(arguments), inputs: try inputSource(arguments),
+            budget: try arguments[budget].map(Budget.init),
             profile: ProfileArguments.profile(arguments),
             threads: console.threads)
+    }
+
+    private static func stages(_ arguments: Arguments) throws -> Set<Stage> {
+        let names = Stage.allCases.map(\.rawValue)
+        let words = arguments.all(only).flatMap { $0.split(separator: ",") }
+            .map { String($0.trimmingPrefix(" ").prefix { $0 != " " }) }
+        let chosen = try words.map { word in
+            guard let stage = Stage(rawValue: word) else {
+                throw arguments.usage(
+                    "takes \(names.joined(separator: ", ")) for --only, found \"\(word)\"",
+                    nearest: nearestName(to: word, among: names))
+            }
+            return stage
+        }
+        return chosen.isEmpty ? Set(Stage.allCases) : Set(chosen)
     }
 
     static func show(_ report: ParityReport, _ arguments: Arguments, _ console: Console) throws -> ExitStatus {
@@ -110,6 +138,8 @@ enum VerifyCommand: Command {
         if let path = arguments[html] { try AtomicFile.write(report.html, to: path, as: .parityPage) }
         if arguments.has(CommonOptions.json) {
             console.print(report.json)
+        } else if console.isQuiet {
+            if report.exitStatus != .success { (report.failedLines + [report.headline]).forEach(console.error) }
         } else {
             console.summary(String(report.terminal(width: console.width, colour: console.hasColours).dropLast()))
         }

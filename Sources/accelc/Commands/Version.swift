@@ -4,9 +4,15 @@ import AccelPackages
 enum VersionCommand: Command {
     static let name = "version"
     static let summary = "print the version"
+    static let options = [CommonOptions.json]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        console.print("accelc \(Tool.version)")
+        if arguments.has(CommonOptions.json) {
+            let format = "\(PackageFormat.major).\(PackageFormat.minor)"
+            console.print(["version": .string(Tool.version), "package_format": .string(format)])
+        } else {
+            console.print("accelc \(Tool.version)")
+        }
         return .success
     }
 }

@@ -9,7 +9,8 @@ enum Text {
     }
 
     /// Returns a size such as `11.8 MB`, in powers of ten.
-    static func bytes(_ count: Int) -> String {
+    /// - Parameter digits: those behind the point, for kB and more.
+    static func bytes(_ count: Int, digits: Int = 1) -> String {
         var value = Double(count)
         var unit = 0
         let units = ["B", "kB", "MB", "GB", "TB"]
@@ -17,18 +18,21 @@ enum Text {
             value /= 1000
             unit += 1
         }
-        return unit == 0 ? "\(count) B" : "\(NumberText.fixed(value, digits: 1)) \(units[unit])"
+        return unit == 0 ? "\(count) B" : "\(NumberText.fixed(value, digits: digits)) \(units[unit])"
     }
 
-    /// Parses `500MB`, `10 GB` or `4096`, in powers of ten; nil for anything else.
+    /// Parses `500MB`, `11.5 GB` or `4096`, in powers of ten; nil for anything else.
     static func parseBytes(_ text: String) -> Int? {
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
         let unit = text.dropFirst(digits.count).drop { $0 == " " }.uppercased()
         let units = ["": 0, "B": 0, "KB": 3, "MB": 6, "GB": 9, "TB": 12]
-        guard let number = Int(digits), let exponent = units[unit] else { return nil }
+        guard let exponent = units[unit] else { return nil }
         let factor = (0..<exponent).reduce(1) { product, _ in product * 10 }
-        let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
-        return overflow ? nil : bytes
+        if let number = Int(digits) {
+            let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
+            return overflow ? nil : bytes
+        }
+        return Double(digits).flatMap { Int(exactly: ($0 * Double(factor)).rounded(.down)) }
     }
 
     /// Returns a sentence as one line. Control characters are replaced and the length is limited, so that text quoted

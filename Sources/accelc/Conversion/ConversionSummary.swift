@@ -13,6 +13,10 @@ struct ConversionSummary {
     let weights: WeightCounts
     /// How activations are rounded; nil if they are not.
     let activations: String?
+    /// What the target reached; nil without one.
+    let target: TargetSummary?
+    /// The SQNR in dB of the outputs over the samples; nil without samples.
+    let outputSQNR: Double?
     let seconds: Double
 
     /// The user requested no shapes, so the package has the model's usual ones.
@@ -27,6 +31,8 @@ struct ConversionSummary {
         cache = made.cache
         weights = made.weights
         activations = try package.activations()
+        target = made.target.map { TargetSummary(result: $0) }
+        outputSQNR = made.outputSQNR
         self.seconds = seconds
         let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
         self.hasUsualShapes = hasUsualShapes && isFrozen
@@ -39,10 +45,11 @@ struct ConversionSummary {
             [
                 "\(path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, "
                     + "cache \(cache.rawValue), \(Text.decimals(seconds, 2)) s",
-                coverage.schemes,
+                coverage.schemeTable(outputSQNR: outputSQNR),
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
                     + (hasUsualShapes ? " (the usual shapes; --shape chooses others)" : ""),
-            ] + (activations.map { [$0] } ?? []) + manifest.provenance.remarks.map { "remark: \($0)" } + [
+            ] + (target?.lines ?? []) + (activations.map { [$0] } ?? [])
+            + manifest.provenance.remarks.map { "remark: \($0)" } + [
                 "digest: \(package.digest)"
             ]
         return lines.joined(separator: "\n")
@@ -58,6 +65,8 @@ struct ConversionSummary {
             "functions": .array(manifest.functions.map { .string($0.name) }),
             "usual_shapes": .bool(hasUsualShapes),
             "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
+            "outputs_sqnr": outputSQNR.map(JSON.decibels) ?? .null,
+            "target": target?.json ?? .null,
             "coverage": coverage.json,
             "cache": .string(cache.rawValue),
             "weights": weights.json,

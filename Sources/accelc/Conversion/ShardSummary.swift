@@ -28,5 +28,8 @@ struct ShardSummary {
 }
 
 extension WeightCounts {
-    var json: JSON { ["found": .integer(Int64(found)), "made": .integer(Int64(made))] }
+    /// `received` counts those of `found` that a cache server has supplied to this run.
+    var json: JSON {
+        ["found": .integer(Int64(found)), "received": .integer(Int64(received)), "made": .integer(Int64(made))]
+    }
 }

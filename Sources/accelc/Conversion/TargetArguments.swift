@@ -35,11 +35,13 @@ enum TargetArguments {
             return number
         }
         if let text = arguments[size] {
-            let units: [(String, Double)] = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1), ("", 1)]
-            let unit = units.first { text.hasSuffix($0.0) } ?? ("", 1)
-            let bytes = try number(size, String(text.dropLast(unit.0.count))) * unit.1
-            guard bytes < 1e18 else { throw RequestError("--target-size \(text) is too large") }
-            return CompressionTarget(.bytes(Int(bytes)), text: "size \(text)")
+            guard let bytes = Text.parseBytes(text), bytes > 0 else {
+                throw RequestError("--target-size \(text): expected a size above 0 with its unit, such as 12MB")
+            }
+            guard text.contains(where: \.isLetter) else {
+                throw RequestError("--target-size \(text) has no unit; did you mean \(text)MB? (B, kB, MB or GB)")
+            }
+            return CompressionTarget(.bytes(bytes), text: "size \(text.filter { !$0.isWhitespace })")
         }
         if let text = arguments[bits] {
             return CompressionTarget(.bits(try number(bits, text)), text: "bits \(text)")

@@ -6,15 +6,24 @@ import AccelWeightCompression
 
 extension PackageCoverage {
     /// The table with a row for each scheme.
-    var schemes: String {
+    var schemes: String { schemeTable(outputSQNR: nil) }
+
+    /// Returns the table with a row for each scheme.
+    /// - Parameter outputSQNR: the figure of the outputs over samples, in dB, for the last row; nil without samples.
+    func schemeTable(outputSQNR: Double?) -> String {
         let codecs = Dictionary(grouping: entries) { $0.tensor.codec.values.request }
         let rows = codecs.sorted { $0.key < $1.key }.map { codec, entries in
             [codec] + Self.figures(entries)
         }
         let total = codecs.count > 1 ? [["all"] + Self.figures(entries)] : []
+        let table = rows + total
+        let outputs = outputSQNR.map { $0.isFinite ? Text.decimals($0, 1) : "exact" }
         return Text.table(
-            ["scheme", "tensors", "weights", "size", "bits", "SQNR dB"], rows + total,
-            [.left, .right, .right, .right, .right, .right])
+            ["scheme", "tensors", "weights", "size", "bits", "SQNR dB"] + (outputs == nil ? [] : ["outputs dB"]),
+            table.enumerated().map { index, row in
+                row + (outputs.map { [index == table.count - 1 ? $0 : ""] } ?? [])
+            },
+            [.left, .right, .right, .right, .right, .right, .right])
     }
 
     private static func figures(_ entries: [CoverageEntry]) -> [String] {

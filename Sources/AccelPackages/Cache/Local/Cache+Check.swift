@@ -114,11 +114,17 @@ extension Cache {
     public var foreign: [String] { readingMiss == nil ? folder.foreign : [] }
 
     /// Removes everything of this layout except foreign files; other layouts belong to other versions and stay.
+    /// - Returns: The number of results that were there, and the bytes of their contents.
     /// - Throws: `RequestError` for a folder that is not a cache.
-    public func clear() throws {
+    @discardableResult
+    public func clear() throws -> (results: Int, bytes: Int) {
         try requireUsable()
+        let blobs = folder.survey(.blobs).digests.map(folder.blobPath)
+        let bytes = blobs.reduce(0) { $0 + Int(clamping: Files.identity(of: $1)?.size ?? 0) }
+        let results = folder.survey(.records).digests.count
         try folder.removeAll()
         state.withLock { $0.isPrepared = false }
+        return (results, bytes)
     }
 
     /// Checks that the folder can be used. A missing folder is not an error.

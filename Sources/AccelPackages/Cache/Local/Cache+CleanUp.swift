@@ -13,7 +13,9 @@ extension Cache {
         public var keptRecords = 0
         /// The bytes of their blobs.
         public var keptBytes = 0
-        /// The bytes of blobs that no record names but that are too young to be removed, because a record may follow.
+        /// The number of blobs that no record names but that are too young to be removed, because a record may follow.
+        public var youngBlobs = 0
+        /// The bytes of the blobs that are too young.
         public var youngBytes = 0
     }
 
@@ -101,6 +103,7 @@ extension Cache {
     private func remove(_ path: String, ifOlderThan oldest: Int64, _ report: inout CleanUp) throws {
         guard let identity = Files.identity(of: path) else { return }
         guard identity.modifiedNanoseconds <= oldest else {
+            report.youngBlobs += 1
             report.youngBytes += Int(clamping: identity.size)
             return
         }

@@ -66,6 +66,7 @@ public final class RemoteCache: Sendable {
             for record in records where record.files.allSatisfy(cache.folder.has) {
                 cache.lease(record.key.digest)
                 try cache.folder.putRecord(record)
+                cache.state.withLock { _ = $0.received.insert(record.key.digest) }
             }
             withExtendedLifetime(folder) {}
         }

@@ -1,0 +1,63 @@
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+/// Runs of a part's samples with one weight replaced at a time. Each continues from the inputs of the replaced weight, which are
+/// computed once for all replacements of it.
+struct IsolatedRuns {
+    private let run: SampleRun
+    private let part: Program
+    private let reference: [[StoredTensor]]
+
+    /// Runs the samples with the original weights.
+    init(_ samples: CalibrationSamples, threads: Int) throws {
+        part = samples.part
+        run = try SampleRun(samples, threads: threads)
+        try run.run(from: nil, to: nil)
+        reference = run.outputs()
+    }
+
+    /// Visits those of the weights that the part reads, in the order of execution.
+    /// - Parameters:
+    ///   - wantsStatistics: collects the activation statistics of multiplied weights.
+    ///   - body: gets a weight, its statistics, and a function that returns the error that a replacement of this weight alone adds to
+    ///     the outputs (`SampleRun.error`).
+    func forEach(
+        of sources: [StoredTensor], wantsStatistics: Bool = false,
+        _ body: (StoredTensor, ActivationStatistics?, (CompressedTensor) throws -> Double) throws -> Void
+    ) throws {
+        var left = Dictionary(sources.map { ($0.name, $0) }) { first, _ in first }
+        try run.restart()
+        try run.run(from: nil, to: run.weights.isEmpty ? nil : 0)
+        var shared: ActivationStatistics?
+        for (index, name) in run.weights.enumerated() {
+            if !run.sharesInput(withWeightBefore: index) { shared = nil }
+            if let source = left.removeValue(forKey: name) {
+                if wantsStatistics { shared = shared ?? run.statistics(of: index) }
+                let snapshot = run.snapshot()
+                try body(source, shared) { tensor in
+                    try run.replace(tensor)
+                    try run.run(from: index, to: nil)
+                    let error = run.error(of: run.outputs(), from: reference)
+                    run.restore(snapshot)
+                    return error
+                }
+                try restore(source)
+            }
+            if index + 1 < run.weights.count { try run.run(from: index, to: index + 1) }
+        }
+        for source in sources where left[source.name] != nil && run.reads(source.name) {
+            try body(source, nil) { tensor in
+                try run.replace(tensor)
+                try run.restart()
+                try run.run(from: nil, to: nil)
+                return run.error(of: run.outputs(), from: reference)
+            }
+            try restore(source)
+        }
+    }
+
+    private func restore(_ source: StoredTensor) throws {
+        try run.replace(CompressedTensor.compressing(source, with: Codecs.codec("stored"), threads: 1).tensor)
+    }
+}

@@ -1,0 +1,155 @@
+import AccelByteIO
+public import AccelPrograms
+public import AccelTensors
+
+/// The tensors of a file as samples of a model's inputs, as `--calibrate` and `verify --inputs` take them.
+///
+/// A tensor has the name of an input, or `in.` and that name. The first dimension of every input, the batch, counts
+/// samples. A missing integer input is 0 everywhere, such as a position, and a missing attention mask 1; tokens are needed.
+public struct SampleInputs: Sendable {
+    /// The name of the mask in files for functions without a mask input.
+    static let maskName = "attention_mask"
+    /// By the input's name.
+    public let tensors: [String: StoredTensor]
+    /// The path of the file, for errors.
+    public let file: String
+
+    /// Sorts the tensors of a file by the inputs that they are for.
+    public init(_ tensors: [StoredTensor], file: String) {
+        self.init(NamedTensors(tensors, file: file).inputs, file: file)
+    }
+
+    /// Creates samples from tensors by the name of their input.
+    public init(_ tensors: [String: StoredTensor], file: String) { (self.tensors, self.file) = (tensors, file) }
+
+    /// Returns the mask of positions of a function with this interface; nil if the file has none.
+    func mask(_ interface: Interface) -> HostTensor? {
+        let name = interface.inputs.first { $0.value.kind == .attentionMask }?.key
+        return tensors[name ?? Self.maskName].map(HostTensor.init)
+    }
+
+    /// Returns the value of an input: the file's tensor, or what stands for a missing one.
+    /// - Throws: `RequestError` if the tensor has another type or shape, or if an input is missing.
+    func value(_ name: String, _ type: TensorType, _ role: Role?, of function: String) throws -> HostTensor {
+        guard let tensor = tensors[name] else {
+            guard let value = Self.missing(type, role) else {
+                throw RequestError("\(file) has no tensor \"\(name)\", an input of \(function)")
+            }
+            return value
+        }
+        let values = HostTensor(tensor)
+        guard values.type == type else {
+            throw RequestError("\(file): \"\(tensor.name)\" is \(values.type), but the input of \(function) is \(type)")
+        }
+        return values
+    }
+
+    /// Returns the value of an input that the file leaves out; nil for floating-point numbers, tokens and codes.
+    private static func missing(_ type: TensorType, _ role: Role?) -> HostTensor? {
+        guard [.int64, .bool].contains(type.elementType), type.shape != nil, role?.kind != .tokens, role?.kind != .codes
+        else { return nil }
+        return HostTensor(role?.kind == .attentionMask ? 1 : 0, filling: type)
+    }
+}
+
+extension SampleInputs {
+    /// Returns all samples as inputs of a function with fixed sizes, run by run. Samples that are shorter than the function's
+    /// positions are filled up behind a mask; longer ones are cut where a mask hides the rest, or where the function is a decoder,
+    /// for which the rest comes later. The last run starts again with the first samples where some are missing.
+    /// - Parameter ports: the function's inputs.
+    /// - Returns: nil if the file has none of the inputs, or inputs of other sizes.
+    /// - Throws: `RequestError` if more positions of a sample count than the function takes.
+    public func runs(
+        of function: String, _ ports: [FrozenProgram.Port], _ interface: Interface
+    ) throws -> [[String: HostTensor]]? {
+        let given = ports.filter { tensors[$0.name] != nil }
+        guard !given.isEmpty else { return nil }
+        func kind(_ port: FrozenProgram.Port) -> RoleKind? { interface.inputs[port.name]?.kind }
+        func shape(_ port: FrozenProgram.Port) -> [Int] { tensors[port.name]?.shape.dimensions ?? [] }
+        // A position is the same for all samples.
+        let sampled = given.filter { kind($0) != .position && $0.shape.rank > 0 && shape($0).count == $0.shape.rank }
+        let sizes = Set(sampled.map { $0.shape.dimensions[0] })
+        let counts = Set(sampled.map { shape($0)[0] })
+        guard let size = sizes.first, let count = counts.first, sizes.count == 1, counts.count == 1, size > 0, count > 0
+        else { return nil }
+        var batched = Set(sampled.map(\.name))
+        var values = given.reduce(into: [String: HostTensor]()) { $0[$1.name] = tensors[$1.name].map(HostTensor.init) }
+        let mask = mask(interface)
+        for port in sampled where shape(port).dropFirst() != port.shape.dimensions.dropFirst() {
+            guard port.shape.rank == 2, [.int64, .bool].contains(port.elementType) else { return nil }
+            let (found, wanted) = (shape(port)[1], port.shape.dimensions[1])
+            if found < wanted {
+                // What fills up a sample is hidden by the mask, which a function without one does not have.
+                guard let own = ports.first(where: { kind($0) == .attentionMask }) else { return nil }
+                if values[own.name] == nil {
+                    let ones = HostTensor(1, filling: TensorType(own.elementType, shape: [count, found]))
+                    values[own.name] = ones.samples(Array(0..<count), positions: wanted)
+                    batched.insert(own.name)
+                }
+            } else if !ports.contains(where: { kind($0) == .position }) {
+                let needed = mask.map { Self.length(of: $0) } ?? found
+                guard needed <= wanted else {
+                    throw RequestError(
+                        "\(file): \"\(port.name)\" has up to \(needed) positions that count, and \(function) takes \(wanted); "
+                            + "convert with --shape-from \(file), or shorten the samples")
+                }
+            }
+            values[port.name] = values[port.name]?.samples(Array(0..<count), positions: wanted)
+        }
+        var runs: [[String: HostTensor]] = []
+        for start in stride(from: 0, to: count, by: size) {
+            let rows = (start..<start + size).map { $0 % count }
+            var run: [String: HostTensor] = [:]
+            for port in ports {
+                let type = TensorType(port.elementType, shape: port.shape)
+                let own = values[port.name].map { batched.contains(port.name) ? $0.samples(rows) : $0 }
+                let value =
+                    own?.asFlagsOrIntegers(port.elementType)
+                    ?? Self.missing(type, interface.inputs[port.name])
+                guard let value, value.type == type else { return nil }
+                run[port.name] = value
+            }
+            runs.append(run)
+        }
+        return runs
+    }
+
+    /// Returns the position after the last one that a mask shows in any sample.
+    private static func length(of mask: HostTensor) -> Int {
+        let width = mask.shape.dimensions.last ?? 0
+        let shown = mask.flags.enumerated().filter(\.element).map { $0.offset % max(width, 1) }
+        return (shown.max() ?? -1) + 1
+    }
+}
+
+extension HostTensor {
+    /// The tensor with integers as booleans or the other way round, where that is the type.
+    fileprivate func asFlagsOrIntegers(_ type: ElementType) -> HostTensor {
+        switch (elementType, type) {
+        case (.int64, .bool): HostTensor(flags, shape)
+        case (.bool, .int64): HostTensor(integers, shape)
+        default: self
+        }
+    }
+
+    /// Returns the samples at `indices` of the first axis, each with so many positions on the second axis: the first ones,
+    /// or all and zeros behind them. nil leaves the second axis as it is.
+    func samples(_ indices: [Int], positions: Int? = nil) -> HostTensor {
+        let size = shape.count / max(shape.dimensions[0], 1)
+        let wanted = positions ?? size
+        var sizes = shape.dimensions
+        sizes[0] = indices.count
+        if let positions { sizes[1] = positions }
+        func cut<Element>(_ elements: [Element], _ zero: Element) -> [Element] {
+            let rest = [Element](repeating: zero, count: max(0, wanted - size))
+            return indices.flatMap { elements[$0 * size..<$0 * size + min(wanted, size)] + rest }
+        }
+        switch elements {
+        case .float32(let values): return HostTensor(cut(values, 0), Shape(sizes))
+        case .float16(let values): return HostTensor(rounding: cut(values, 0), Shape(sizes))
+        case .int8(let values): return HostTensor(.int8(cut(values, 0)), Shape(sizes))
+        case .int64(let values): return HostTensor(cut(values, 0), Shape(sizes))
+        case .bool(let values): return HostTensor(cut(values, false), Shape(sizes))
+        }
+    }
+}

@@ -1,0 +1,137 @@
+public import AccelByteIO
+import AccelPlatform
+import AccelPrograms
+public import AccelTensors
+public import AccelWeightCompression
+
+/// The cost of one weight's compression for the outputs, if every other weight is as in the model.
+///
+/// `verify`, the solver of targets and their reports rank weights by it.
+public struct WeightLoss: Sendable {
+    /// The weight's name.
+    public let name: String
+    /// The scheme of the weight, e.g. `palette:bits=4,group=16`.
+    public let scheme: String
+    /// The bytes of the stored weight.
+    public let bytes: Int
+    /// The SQNR of the outputs in dB, the mean over them; infinite if nothing is lost.
+    public let sqnr: Double
+    /// The SQNR is not that of the outputs, but of the call that reads the weight.
+    public let isEstimated: Bool
+    /// A scheme that would lose less; nil if none was tried, or none was found.
+    public fileprivate(set) var remedy: Remedy?
+
+    /// A scheme that loses less.
+    public struct Remedy: Sendable {
+        fileprivate let codec: any WeightCodec
+        /// The scheme, e.g. `int8`.
+        public var scheme: String { codec.values.request }
+        /// The bytes of the weight by this scheme.
+        public let bytes: Int
+        /// The SQNR in dB, as for the weight; nil if it was not measured.
+        public let sqnr: Double?
+
+        init(codec: any WeightCodec, bytes: Int, sqnr: Double?) {
+            (self.codec, self.bytes, self.sqnr) = (codec, bytes, sqnr)
+        }
+    }
+
+    init(_ name: String, _ scheme: String, bytes: Int, error: Double, remedy: Remedy? = nil) {
+        (self.name, self.scheme, self.bytes, isEstimated) = (name, scheme, bytes, false)
+        sqnr = Self.decibels(error)
+        self.remedy = remedy
+    }
+
+    /// Creates an estimate: the loss of the call that reads the weight, and as a remedy the solver's next larger scheme.
+    /// - Parameter sqnr: in dB, of the call's result with the stored weight against that with the original one.
+    public init(estimating tensor: CompressedTensor, of source: StoredTensor, sqnr: Double) {
+        (name, scheme, bytes) = (tensor.name, tensor.codec.values.request, tensor.byteCount)
+        (self.sqnr, isEstimated) = (sqnr, true)
+        let larger = try? CandidateSchemes.codecs(for: source).first { $0.bytes > tensor.byteCount }
+        remedy = larger.map { Remedy(codec: $0.codec, bytes: $0.bytes, sqnr: nil) }
+    }
+
+    /// - Parameter error: squared error over energy.
+    static func decibels(_ error: Double) -> Double { error > 0 ? -10 * log10(error) : .infinity }
+
+    /// The rule that gives the weight its remedy, as a line of a recipe's rules; nil without a remedy.
+    public var rule: String? {
+        guard let remedy, let rule = try? Recipe.Rule(weight: name, codec: remedy.codec) else { return nil }
+        return rule.json.text()
+    }
+
+    /// The members of reports: `name`, `compress`, `bytes`, `sqnr`, `estimated`, and `remedy` with its rule.
+    /// - Parameter figure: returns a number in the form of the report.
+    public func json(figure: (Double) -> JSON) -> JSON {
+        [
+            "name": .string(name), "compress": .string(scheme), "bytes": .integer(Int64(bytes)), "sqnr": figure(sqnr),
+            "estimated": .bool(isEstimated),
+            "remedy": remedy.map { remedy in
+                [
+                    "compress": .string(remedy.scheme), "bytes": .integer(Int64(remedy.bytes)),
+                    "sqnr": remedy.sqnr.map(figure) ?? .null, "rule": rule.map(JSON.string) ?? .null,
+                ]
+            } ?? .null,
+        ]
+    }
+}
+
+extension [WeightLoss] {
+    /// The weights in the order of their loss, the largest first.
+    public var ranked: [WeightLoss] { sorted { ($0.sqnr, $0.name) < ($1.sqnr, $1.name) } }
+
+    /// Measures the loss of weights over samples, and looks for remedies for those that lose most.
+    /// - Parameters:
+    ///   - stored: the encodings; those that the part does not read are left out.
+    ///   - samples: samples of the part with its original weights.
+    /// - Returns: the weights in the order of their loss.
+    public init(of stored: [CompressedTensor], over samples: CalibrationSamples, threads: Int) throws {
+        let constants = samples.part.constants.filter(\.isWeight).compactMap(\.tensor)
+        let sources = Dictionary(constants.map { ($0.name, $0) }) { first, _ in first }
+        let read = stored.filter { sources[$0.name]?.shape == $0.shape }
+        let encoded = Dictionary(read.map { ($0.name, $0) }) { first, _ in first }
+        guard !encoded.isEmpty else {
+            self = []
+            return
+        }
+        let runs = try IsolatedRuns(samples, threads: threads)
+        var losses: [WeightLoss] = []
+        try runs.forEach(of: read.compactMap { sources[$0.name] }) { source, _, error in
+            guard let tensor = encoded[source.name] else { return }
+            losses.append(
+                WeightLoss(
+                    tensor.name, tensor.codec.values.request, bytes: tensor.byteCount, error: try error(tensor)))
+        }
+        losses = losses.ranked
+        let worst = losses.prefix(WeightLoss.treated).filter { $0.sqnr.isFinite }
+        try runs.forEach(of: worst.compactMap { sources[$0.name] }) { source, _, error in
+            guard let index = losses.firstIndex(where: { $0.name == source.name }) else { return }
+            losses[index].remedy = try WeightLoss.Remedy.finding(for: source, losses[index], error, threads: threads)
+        }
+        self = losses
+    }
+}
+
+extension WeightLoss {
+    /// The number of weights for which remedies are looked for.
+    static let treated = 5
+    /// A remedy has at most this share of the error: 6 dB less.
+    private static let remedyShare = 0.25
+}
+
+extension WeightLoss.Remedy {
+    /// Returns the smallest scheme of the solver's that clearly loses less than a weight's own, else the best one; nil if none
+    /// does.
+    fileprivate static func finding(
+        for source: StoredTensor, _ loss: WeightLoss, _ error: (CompressedTensor) throws -> Double, threads: Int
+    ) throws -> WeightLoss.Remedy? {
+        var best: WeightLoss.Remedy?
+        for (codec, bytes) in try CandidateSchemes.codecs(for: source) where bytes > loss.bytes {
+            let tensor = try CompressedTensor.compressing(source, with: codec, threads: threads).tensor
+            let sqnr = WeightLoss.decibels(try error(tensor))
+            if sqnr > best?.sqnr ?? loss.sqnr { best = WeightLoss.Remedy(codec: codec, bytes: bytes, sqnr: sqnr) }
+            if sqnr >= loss.sqnr - 10 * log10(WeightLoss.remedyShare) { break }
+        }
+        return best
+    }
+}

@@ -1,0 +1,54 @@
+import AccelByteIO
+import AccelCalibration
+
+extension ParityReport {
+    /// The number of weights that terminals list.
+    private static let rankedLines = 3
+    /// The number of weights that pages list.
+    private static let rankedRows = 20
+
+    /// The weights that cost the outputs most, and the rules that would help, for a terminal; nothing if no rule would.
+    func ranking(_ width: Int) -> [String] {
+        let worst = losses.prefix(Self.rankedLines).filter { $0.sqnr.isFinite }
+        let rules = worst.compactMap(\.rule)
+        guard !rules.isEmpty else { return [] }
+        var table = TextTable([
+            .init("weights that cost the \(rankedFigure) most"), .init("stored as"), .init("bytes", number: true),
+            .init("dB alone", number: true), .init("with the rule", number: true),
+        ])
+        for loss in worst {
+            table.add([
+                loss.name, loss.scheme, Figure.bytes(loss.bytes), Figure.decibels(loss.sqnr),
+                loss.remedy?.sqnr.map(Figure.decibels) ?? "-",
+            ])
+        }
+        let more = worst.reduce(0) { $0 + ($1.remedy.map { $0.bytes } ?? $1.bytes) - $1.bytes }
+        return table.lines(width: width)
+            + ["  rules of a recipe that would help (\(Figure.bytes(more)) more):"]
+            + rules.enumerated().map { "    \($1)\($0 < rules.count - 1 ? "," : "")" }
+    }
+
+    /// What the losses are measured on, in words.
+    private var rankedFigure: String { losses.contains(where: \.isEstimated) ? "calls that read them" : "outputs" }
+
+    /// The ranking for a page.
+    var rankingSection: String {
+        guard !losses.isEmpty else { return "" }
+        var table = HTMLTable("weight", "stored as", "bytes#", "dB alone#", "with the rule#", "a rule that would help")
+        for loss in losses.prefix(Self.rankedRows) {
+            table.add([
+                .name(loss.name), .text(loss.scheme), .number(Wording.grouped(loss.bytes)),
+                .number(Figure.decibels(loss.sqnr)), .number(loss.remedy?.sqnr.map(Figure.decibels) ?? ""),
+                .name(loss.rule ?? ""),
+            ])
+        }
+        let rest = losses.count - Self.rankedRows
+        let more =
+            rest > 0 ? " \(Wording.count(rest, "more weight")) \(rest == 1 ? "is" : "are") in the JSON report." : ""
+        let measured =
+            losses.contains(where: \.isEstimated)
+            ? "SQNR of the calls that read each weight: the model is too large to measure that of the outputs."
+            : "SQNR of the outputs if only this weight is compressed, and all others are the model's."
+        return "<h2>Which weights hurt</h2>\n<p class=\"soft\">\(measured)\(more)</p>\n" + table.html
+    }
+}

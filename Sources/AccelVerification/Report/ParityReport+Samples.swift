@@ -1,0 +1,23 @@
+import AccelByteIO
+
+extension ParityReport {
+    /// Records that functions run several times, on one sample of the inputs after the other.
+    mutating func countRuns(_ count: Int) {
+        if count > functions.count { inputs += "; \(Wording.count(count, "run"))" }
+    }
+
+    /// Joins what the runs of a function on several samples found for each output: as if they were one tensor.
+    mutating func joinSamples() {
+        var joined: [OutputFinding] = []
+        for row in outputs {
+            let index = joined.firstIndex {
+                ($0.stage, $0.function, $0.name, $0.reference) == (row.stage, row.function, row.name, row.reference)
+            }
+            if let index { joined[index] = joined[index].joining(row) } else { joined.append(row) }
+        }
+        outputs = joined
+        notCompared = notCompared.enumerated().filter { index, item in
+            !notCompared[..<index].contains(item)
+        }.map(\.element)
+    }
+}

@@ -1,0 +1,70 @@
+import AccelCPURuntime
+import AccelCalibration
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+
+extension ProgramStages {
+    /// The multiply-adds above which losses are estimated: about ten seconds of two processors.
+    private static let mostWork = 2e11
+
+    /// Measures what each lossy weight costs the outputs if all others are the model's: in the function with the most positions that
+    /// reads it, from empty states. For a large model the losses are those of the calls that the operator stage has compared.
+    /// - Returns: the largest loss first; empty if nothing is lost, or if there is neither time for it nor an operator stage.
+    func losses() throws -> [WeightLoss] {
+        guard let model, !lossy.isEmpty else { return [] }
+        let stored = program.weights.filter { lossy.contains($0.name) && model.weights[$0.name] != nil }
+        let functions = program.functions.indices.compactMap { index in
+            (model.withOwnStates?[index] ?? model.unrounded[index]).map {
+                (index: index, frozen: $0, work: $0.program.multiplyAdds)
+            }
+        }.sorted { ($1.work, $0.index) < ($0.work, $1.index) }
+        let work = functions.first.map { Double($0.work) * Double(stored.count) / 2 } ?? 0
+        guard work <= Self.mostWork else { return estimates(stored, model.weights) }
+        var found: [WeightLoss] = []
+        for function in functions {
+            let left = stored.filter { weight in !found.contains { $0.name == weight.name } }
+            guard !left.isEmpty else { break }
+            let program = function.frozen.program
+            // States are empty, so the position is the first one.
+            let positions = program.inputs.map(\.name).filter { program.interface.inputs[$0]?.kind == .position }
+            let inputs = inputs(of: function.index, function.frozen).filter { !positions.contains($0.key) }
+            let tensors = inputs.map { $0.value.stored(name: $0.key) }
+            guard let samples = try CalibrationSamples(tensors, for: program, file: "the inputs") else { continue }
+            found += try [WeightLoss](of: left, over: samples, threads: options.threads)
+        }
+        return found.ranked
+    }
+
+    private func estimates(_ stored: [CompressedTensor], _ sources: [String: StoredTensor]) -> [WeightLoss] {
+        let added = Dictionary(
+            report.operators.map { ("\($0.function) \($0.label)", $0.injected.sqnr) }, uniquingKeysWith: min)
+        var least: [String: Double] = [:]
+        for function in program.functions {
+            for call in function.calls {
+                guard let sqnr = added["\(function.name) \(call.label)"] else { continue }
+                for case .weight(let index) in call.inputs.map(\.storage) where program.weights.indices.contains(index)
+                {
+                    let name = program.weights[index].name
+                    least[name] = min(least[name] ?? .infinity, sqnr)
+                }
+            }
+        }
+        return stored.compactMap { tensor in
+            guard let sqnr = least[tensor.name], let source = sources[tensor.name] else { return nil }
+            return WeightLoss(estimating: tensor, of: source, sqnr: sqnr)
+        }.ranked
+    }
+
+    /// Returns the first inputs of a function: the file's, or drawn ones.
+    private func inputs(of index: Int, _ frozen: FrozenProgram) -> [String: HostTensor] {
+        let matcher: InputMatcher? =
+            switch options.inputs {
+            case .golden(let golden): golden.samples.first.map { InputMatcher(golden: $0) }
+            case .file(let path): try? InputMatcher(file: path)
+            case .seeded: nil
+            }
+        let given = try? matcher?.functions(of: program).first { $0.function == index }?.feed.inputs
+        return given ?? SeededInputs(seed: options.inputs.samplingSeed).inputs(for: frozen)
+    }
+}

@@ -1,0 +1,44 @@
+import AccelByteIO
+import AccelCalibration
+import AccelConversion
+
+/// What a target reached, in the summaries of conversions and exports.
+struct TargetSummary {
+    let result: TargetResult
+
+    var lines: [String] {
+        let size = Text.bytes(result.weightBytes, digits: 2)
+        let weights =
+            result.byteLimit.map { "weights \(size) of \(Text.bytes($0, digits: 2))" }
+            ?? "weights \(size), \(Text.decimals(result.bitsPerWeight, 2)) bits each"
+        let reached =
+            "target \(result.target): \(weights), outputs \(Text.decimals(result.outputSQNR, 2)) dB over the samples"
+        guard let plan = result.plan else { return [reached] }
+        return [
+            reached,
+            "plan: \(plan), \(Text.bytes(result.planBytes)) (\(Text.bytes(result.statisticsBytes)) of statistics); "
+                + "--recipe \(plan)/recipe.json makes the same without samples",
+        ]
+    }
+
+    var json: JSON {
+        [
+            "target": .string(result.target), "weight_bytes": .integer(Int64(result.weightBytes)),
+            "limit_bytes": result.byteLimit.map { .integer(Int64($0)) } ?? .null,
+            "bits_per_weight": .number(result.bitsPerWeight), "outputs_sqnr": JSON.decibels(result.outputSQNR),
+            "uniform": .bool(result.isUniform),
+            "plan": result.plan.map { plan in
+                [
+                    "path": .string(plan), "bytes": .integer(Int64(result.planBytes)),
+                    "statistics_bytes": .integer(Int64(result.statisticsBytes)),
+                ]
+            } ?? .null,
+            "ranking": .array(result.losses.map { $0.json(figure: JSON.decibels) }),
+        ]
+    }
+}
+
+extension JSON {
+    /// A figure in dB; null where nothing is lost, for JSON has no infinity.
+    static func decibels(_ value: Double) -> JSON { value.isFinite ? .number(value) : .null }
+}

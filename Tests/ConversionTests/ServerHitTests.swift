@@ -1,0 +1,54 @@
+import AccelByteIO
+import AccelPackages
+import AccelTensors
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AccelConversion
+
+/// A cache server whose files lie in a folder.
+private struct FolderServer: RemoteTransport {
+    let folder: String
+
+    func run(_ requests: [RemoteRequest], authorization: String?) -> [RemoteOutcome]? {
+        requests.map { request in
+            let path = folder + request.url.replacing("http://server", with: "")
+            switch request.method {
+            case .get(let target, _):
+                guard let content = FileManager.default.contents(atPath: path) else { return .status(404) }
+                return FileManager.default.createFile(atPath: target, contents: content)
+                    ? .status(200) : .failed("cannot write")
+            case .head: return .status(FileManager.default.fileExists(atPath: path) ? 200 : 404)
+            case .put(let source):
+                guard let content = FileManager.default.contents(atPath: source),
+                    (try? FileManager.default.createDirectory(
+                        atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)) != nil
+                else { return .status(500) }
+                return .status(FileManager.default.createFile(atPath: path, contents: content) ? 200 : 500)
+            }
+        }
+    }
+}
+
+@Suite("A conversion with a cache server")
+struct ServerHitTests {
+    @Test("tells a package that the server has supplied from one of the local cache, and counts received weights")
+    func outcomes() throws {
+        try withTemporaryFolder { (folder: String) throws in
+            func convert(_ cache: String, to output: String, _ scheme: String = "float16") throws -> ConvertedPackage {
+                let server = try RemoteCache(
+                    url: "http://server/x", transport: FolderServer(folder: "\(folder)/server"))
+                let settings = ConversionSettings(cache: Cache(root: "\(folder)/\(cache)", remote: server), threads: 2)
+                return try Samples.conversion(scheme).convert(to: .folder("\(folder)/\(output)"), settings)
+            }
+            let first = try convert("one", to: "a")
+            let second = try convert("one", to: "b")
+            let third = try convert("two", to: "c")
+            let fourth = try convert("two", to: "d")
+            #expect([first, second, third, fourth].map(\.cache) == [.miss, .hit, .serverHit, .hit])
+            #expect(Set([first, second, third, fourth].map(\.package.digest)).count == 1)
+            #expect(first.weights.received == 0 && first.weights.made > 0)
+        }
+    }
+}
