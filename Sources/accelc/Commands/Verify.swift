@@ -111,7 +111,8 @@ enum VerifyCommand: Command {
         if arguments.has(CommonOptions.json) {
             console.print(report.json)
         } else {
-            console.summary(String(report.terminal(width: console.width, colour: console.hasColours).dropLast()))
+            let width = Console.columns(of: 1) ?? .max
+            console.summary(String(report.terminal(width: width, colour: console.hasColours).dropLast()))
         }
         return report.exitStatus
     }
