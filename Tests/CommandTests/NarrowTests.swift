@@ -7,7 +7,8 @@ import Testing
 struct NarrowTests {
     /// Commands by their words; `bert` and `p.accelpkg` are there.
     static let lines = [
-        "families", "formats", "help", "cache --help", "inspect bert", "inspect bert --tensors", "inspect p.accelpkg --tensors",
+        "families", "formats", "help", "cache --help", "inspect bert", "inspect bert --tensors",
+        "inspect p.accelpkg --tensors",
         "verify p.accelpkg --against bert", "run p.accelpkg --inputs bert/golden.safetensors --profile",
         "convert bert --shape batch=1 -o q.accelpkg", "inspect bert --shape frames=3", "diff p.accelpkg q.accelpkg",
     ]
@@ -47,7 +48,9 @@ struct NarrowTests {
     private static func parts(of text: some StringProtocol) -> [String] {
         text.split { $0 == " " || $0 == "\n" }.flatMap { word in
             word.reduce(into: [""]) { parts, character in
-                if let last = parts[parts.count - 1].last, "./,:_-+".contains(last), character.isLetter { parts.append("") }
+                if let last = parts[parts.count - 1].last, "./,:_-+".contains(last), character.isLetter {
+                    parts.append("")
+                }
                 parts[parts.count - 1].append(character)
             }
         }.map { $0.trimmingCharacters(in: CharacterSet(charactersIn: ",")) }.filter { !$0.isEmpty }
