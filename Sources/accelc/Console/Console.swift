@@ -73,7 +73,8 @@ final class Console {
 
     /// Prints a warning from code that may run on any thread.
     static func warn(_ sentence: String) {
-        var line = (isatty(2) == 1 ? "\r\u{1B}[K" : "") + "accelc: warning: \(sentence)\n"
+        let clear = isatty(2) == 1 ? "\r\u{1B}[K" : ""
+        var line = clear + wrapped("accelc: warning: \(sentence)", for: 2) + "\n"
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
     }
 
@@ -108,7 +109,8 @@ final class Console {
         return max(Int(size.ws_col), 20)
     }
 
-    private static func wrapped(_ text: String, for descriptor: Int32) -> String {
+    /// Returns the text with lines that break between words at the columns of a stream.
+    static func wrapped(_ text: String, for descriptor: Int32) -> String {
         columns(of: descriptor).map { TextLayout.wrappedLines(text, width: $0) } ?? text
     }
 
