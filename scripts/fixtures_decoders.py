@@ -44,6 +44,9 @@ FIXTURE = {
         SMALL, head_dim=10, rope_parameters=rope("proportional", 700.0, factor=2.0, partial_rotary_factor=0.6))),
     "llama_dynamic": dict(kind="Llama", config=dict(
         SMALL, max_position_embeddings=7, rope_parameters=rope("dynamic", factor=2.0)), prefill=0),
+    # As many layers as real decoders have, for listings and reports.
+    "llama_deep": dict(kind="Llama", config=dict(
+        SMALL, hidden_size=16, num_hidden_layers=24, num_key_value_heads=1, intermediate_size=20, rope_parameters=rope())),
     # Widths that blocks of 32 and 64 divide, but for the down projection's; weights of 16 bits.
     "llama_bfloat16": dict(kind="Llama", dtype=torch.bfloat16, config=dict(
         SMALL, hidden_size=64, intermediate_size=96, rope_parameters=rope(theta=20000.0))),

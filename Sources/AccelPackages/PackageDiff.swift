@@ -6,7 +6,7 @@ import AccelWeightCompression
 /// The differences between two packages.
 public struct PackageDiff: Equatable, Sendable {
     /// One difference. A side that lacks the subject is empty.
-    public struct Difference: Equatable, Sendable {
+    public struct Difference: Hashable, Sendable {
         /// The kind of subject.
         public enum Subject: String, Sendable, CaseIterable {
             /// A function: its ports and its nodes.
@@ -50,6 +50,13 @@ public struct PackageDiff: Equatable, Sendable {
         compare(.function, try Self.functions(left), try Self.functions(right))
         compare(.weight, try Self.weights(left), try Self.weights(right))
         compare(.provenance, Self.provenance(left), Self.provenance(right))
+        let recipes = [left, right].map { RecipeFacts(of: $0.manifest.provenance.recipe) }
+        if let order = recipes[0].orderDifference(from: recipes[1]) {
+            differences.append(
+                Difference(
+                    subject: .provenance, name: "recipe order of rules", left: "\(order.own) first",
+                    right: "\(order.other) first"))
+        }
         compare(.asset, Self.assets(left), Self.assets(right))
         compare(.format, Self.format(left), Self.format(right))
     }
@@ -57,23 +64,20 @@ public struct PackageDiff: Equatable, Sendable {
     private mutating func compare(
         _ subject: Difference.Subject, _ left: [String: String], _ right: [String: String]
     ) {
-        for name in Set(left.keys).union(right.keys).sorted() where left[name] != right[name] {
+        for name in Set(left.keys).union(right.keys).sortedByNumbers() where left[name] != right[name] {
             differences.append(
                 Difference(subject: subject, name: name, left: left[name] ?? "", right: right[name] ?? ""))
         }
     }
 
-    /// The differences as text, one line each: subject, name, and both sides.
+    /// The differences as text: subject, name, and both sides. Those that are the same but for numbers in their names, and
+    /// for digests, share a line.
     public var text: String {
         if differences.isEmpty { return "the \(things) are the same\n" }
-        return differences.map { difference in
-            let sides =
-                switch (difference.left, difference.right) {
-                case (let left, ""): "only on the left: \(left)"
-                case ("", let right): "only on the right: \(right)"
-                case (let left, let right): "\(left) -> \(right)"
-                }
-            return "\(difference.subject.rawValue) \(difference.name): \(sides)\n"
+        return FoldedNames.all(differences, name: \.name, kind: \.withoutDigests).compactMap { group -> String? in
+            guard let first = group.elements.first else { return nil }
+            let sides = (group.elements.count == 1 ? first : first.withoutDigests).sides
+            return "\(first.subject.rawValue) \(group.name): \(sides)\n"
         }.joined()
     }
 
@@ -127,7 +131,6 @@ public struct PackageDiff: Equatable, Sendable {
             "family version": "\(provenance.familyVersion)",
             "passes": ResultVersions.text(provenance.passVersions),
             "parts": provenance.parts.joined(separator: " "),
-            "recipe": provenance.recipe.text(),
             "shapes": provenance.shapes.joined(separator: " "),
             "remarks": provenance.remarks.joined(separator: "; "),
             "logits": provenance.logits.rawValue,
@@ -136,6 +139,7 @@ public struct PackageDiff: Equatable, Sendable {
             "tool version": provenance.toolVersion,
             "codecs": ResultVersions.text(provenance.codecVersions),
         ]
+        fields.merge(RecipeFacts(of: provenance.recipe).values) { first, _ in first }
         for source in provenance.sources {
             fields["source \(source.name)"] = "\(source.byteCount) bytes, \(short(source.digest))"
         }
@@ -157,4 +161,24 @@ public struct PackageDiff: Equatable, Sendable {
     }
 
     private static func short(_ digest: Digest) -> String { String(digest.description.prefix(16)) }
+}
+
+extension PackageDiff.Difference {
+    fileprivate var sides: String {
+        switch (left, right) {
+        case (let left, ""): "only on the left: \(left)"
+        case ("", let right): "only on the right: \(right)"
+        case (let left, let right) where left == right: "\(left), with other bytes"
+        case (let left, let right): "\(left) -> \(right)"
+        }
+    }
+
+    /// The same without the name, and without the digests at the ends of both sides.
+    fileprivate var withoutDigests: Self {
+        func text(_ side: String) -> String {
+            side.split(separator: ", ").filter { !($0.count == 16 && $0.allSatisfy(\.isHexDigit)) }
+                .joined(separator: ", ")
+        }
+        return Self(subject: subject, name: "", left: text(left), right: text(right))
+    }
 }

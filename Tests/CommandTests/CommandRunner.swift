@@ -28,7 +28,7 @@ enum CommandRunner {
         process.arguments = words
         process.currentDirectoryURL = URL(filePath: folder)
         var variables = ProcessInfo.processInfo.environment
-        for name in ["NO_COLOR", "HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME"] { variables[name] = nil }
+        for name in ["COLUMNS", "NO_COLOR", "HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME"] { variables[name] = nil }
         variables["HOME"] = folder
         variables["ACCELC_CACHE"] = folder + "/.cache"
         process.environment = variables.merging(environment) { _, new in new }

@@ -29,7 +29,7 @@ struct PackageDiffTests {
         let diff = try diff(TinyModel().contents(), TinyModel(compress: "bfloat16").contents())
         let names = diff.differences.filter { $0.subject == .weight }.map(\.name)
         #expect(names.contains("embeddings.weight"))
-        #expect(diff.differences.contains { $0.subject == .provenance && $0.name == "recipe" })
+        #expect(diff.differences.contains { $0.subject == .provenance && $0.name == "recipe default" })
         #expect(diff.text.contains("weight embeddings.weight: F32[48,32] as float16"))
     }
 

@@ -21,15 +21,23 @@ package enum PageStyle {
         th, td { text-align: left; padding: 5px 10px 5px 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
         th { color: var(--soft); font-weight: 600; white-space: nowrap; } td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
         td.name { overflow-wrap: anywhere; min-width: 180px; } .good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
-        svg { width: 100%; height: auto; display: block; } .pair { display: grid; grid-template-columns: repeat(auto-fill, minmax(380px, 1fr)); gap: 16px; }
+        svg { width: 100%; height: auto; display: block; } .pair { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(380px, 100%), 1fr)); gap: 16px; }
         .axis { fill: var(--soft); font-size: 11px; } .caption { fill: var(--ink); font-size: 13px; } .middle { text-anchor: middle; } .end { text-anchor: end; }
-        .grid { stroke: var(--rule); stroke-width: 1; } .band { fill: var(--panel); }
+        .grid { stroke: var(--rule); stroke-width: 1; } .band { fill: var(--panel); } .bare { fill: transparent; }
         .propagated { fill: none; stroke: var(--orange); stroke-width: 1.8; stroke-linejoin: round; }
         .injected { fill: var(--blue); } .failed { fill: var(--bad); } .source { fill: var(--pale); } .stored { fill: var(--blue); }
         .key { display: inline-block; width: 12px; height: 12px; border-radius: 3px; margin: 0 6px 0 14px; vertical-align: -1px; }
         .key.i { background: var(--blue); border-radius: 50%; } .key.p { background: var(--orange); height: 3px; vertical-align: 4px; }
         .key.s { background: var(--blue); } .key.o { background: var(--pale); }
         details { margin: 10px 0; } summary { cursor: pointer; color: var(--soft); }
+        .narrow { display: none; } a { color: var(--blue); } g:hover .stored, circle:hover { opacity: 0.7; }
+        @media (max-width: 640px) { .wide { display: none; } .narrow { display: block; } main { padding: 16px 20px 48px; }
+          .figures { grid-template-columns: 1fr 1fr; }
+          table, tbody, tr, td { display: block; } thead { display: none; }
+          tr { padding: 8px 0; border-bottom: 1px solid var(--rule); }
+          td, td.n { border: 0; padding: 1px 0; text-align: left; display: flex; justify-content: space-between; gap: 16px; white-space: normal; }
+          td::before { content: attr(data-title); color: var(--soft); flex: none; } td:empty { display: none; }
+          td.name { padding-bottom: 4px; min-width: 0; } td.name::before { content: none; } }
         @media print { details { display: block; } }
 
         """

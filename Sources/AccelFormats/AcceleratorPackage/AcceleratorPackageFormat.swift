@@ -31,7 +31,7 @@ public struct PackagedModel: ModelSource {
 
     public var format: any ModelFormat.Type { AcceleratorPackageFormat.self }
     public var path: String { package.path }
-    public var abilities: Set<SourceAbility> { [.graph, .plan, .check] }
+    public var abilities: Set<SourceAbility> { [.tensors, .graph, .plan, .check] }
     public var remarks: [String] { package.remarks }
     /// Empty, because the manifest has digests of all files of the package; see `knownSources`.
     public var files: ModelFiles { ModelFiles(in: path, holding: []) }

@@ -25,7 +25,7 @@ public struct CTranslate2Source: ModelSource {
     }
 
     public var format: any ModelFormat.Type { CTranslate2Format.self }
-    public var abilities: Set<SourceAbility> { [] }
+    public var abilities: Set<SourceAbility> { [.tensors] }
     public var files: ModelFiles { ModelFiles(in: path, holding: []) }
 
     /// The variables with dimensions; codes with their factors are one weight.

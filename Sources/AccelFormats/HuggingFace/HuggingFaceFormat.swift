@@ -82,7 +82,7 @@ public struct HuggingFaceModel: CheckpointSource {
         let isOneFile = Files.kind(of: path) == .file && !path.hasSuffix(".json")
         return !isConfigured && (isOneFile || !checkpoint.configuration.exists && checkpoint.files.count == 1)
     }
-    public var abilities: Set<SourceAbility> { isTensorsOnly ? [] : [.shapes, .tensors, .graph] }
+    public var abilities: Set<SourceAbility> { isTensorsOnly ? [.tensors] : [.shapes, .tensors, .graph] }
     public var remarks: [String] { checkpoint.remarks }
     public var files: ModelFiles { checkpoint.reader }
     public var assets: [Asset] { checkpoint.assets.map { Asset(name: $0.name, content: $0.content) } }

@@ -1,45 +1,71 @@
 import AccelByteIO
 
-/// Bytes of the largest tensors: stored, and in the checkpoint.
-struct SizeChart {
+/// Bytes of the largest tensors: stored, and in the checkpoint. Tensors of layers that are stored alike share a bar.
+struct SizeChart: Chart {
     let rows: [WeightFinding]
     private static let shown = 16
-    private let width = 960.0
-    private let line = 22.0
-    private let names = 400.0
 
-    var svg: String {
-        let sorted = rows.enumerated().sorted {
-            ($1.element.sourceByteCount, $0.offset) < ($0.element.sourceByteCount, $1.offset)
-        }.map(\.element)
-        var bars = sorted.prefix(Self.shown).map { (name: $0.name, stored: $0.byteCount, source: $0.sourceByteCount) }
-        let rest = sorted.dropFirst(Self.shown)
-        if !rest.isEmpty {
-            bars.append(
-                (
-                    "\(Wording.grouped(rest.count)) more", rest.reduce(0) { $0 + $1.byteCount },
-                    rest.reduce(0) { $0 + $1.sourceByteCount }
-                ))
+    private struct Bar {
+        var name: String
+        /// The names without abbreviation.
+        var detail: String
+        var stored: Int
+        var source: Int
+    }
+
+    private var bars: [Bar] {
+        let groups = FoldedNames.all(rows, name: \.name) { [$0.codec, $0.shape.description] }.map { group in
+            Bar(
+                name: group.shortName,
+                detail: group.elements.count == 1
+                    ? group.name : "\(group.name) (\(Wording.count(group.elements.count, "tensor")))",
+                stored: group.elements.reduce(0) { $0 + $1.byteCount },
+                source: group.elements.reduce(0) { $0 + $1.sourceByteCount })
         }
+        let sorted = groups.enumerated().sorted {
+            ($1.element.source, $0.offset) < ($0.element.source, $1.offset)
+        }.map(\.element)
+        let rest = sorted.dropFirst(Self.shown)
+        guard !rest.isEmpty else { return sorted }
+        let name = "\(Wording.grouped(rest.count)) more"
+        let (stored, source) = rest.reduce((0, 0)) { ($0.0 + $1.stored, $0.1 + $1.source) }
+        let more = Bar(name: name, detail: name, stored: stored, source: source)
+        return Array(sorted.prefix(Self.shown)) + [more]
+    }
+
+    /// On a wide screen names stand left of the bars, on a narrow one above them.
+    func svg(_ screen: Screen) -> String {
+        let bars = bars
+        let isWide = screen == .wide
+        let (left, line, top) = isWide ? (400.0, 22.0, 4.0) : (0.0, 40.0, 18.0)
+        let letters = Int(((isWide ? left : screen.width) - 8) / AxisLabels.letterWidth)
         let largest = Double(bars.map { max($0.source, $0.stored) }.max() ?? 1)
-        let scale = (width - names - 170) / max(largest, 1)
+        let scale = (screen.width - left - 140) / max(largest, 1)
         let content = bars.enumerated().map { index, bar in
             let y = Double(index) * line
-            let name = bar.name.count > 60 ? "…" + bar.name.suffix(59) : bar.name
+            let name = bar.name.count > letters ? "…" + bar.name.suffix(letters - 1) : bar.name
             let length = max(Double(bar.source), Double(bar.stored)) * scale
+            let text = "\(Figure.bytes(bar.stored)) of \(Figure.bytes(bar.source))"
             return XML.element(
-                "text", [("x", XML.number(names - 8)), ("y", XML.number(y + 15)), ("class", "axis end")],
-                XML.escaped(name))
-                + rectangle(names, y + 4, Double(bar.source) * scale, "source")
-                + rectangle(names, y + 4, Double(bar.stored) * scale, "stored")
-                + XML.element(
-                    "text", [("x", XML.number(names + length + 6)), ("y", XML.number(y + 15)), ("class", "axis")],
-                    "\(Figure.bytes(bar.stored)) of \(Figure.bytes(bar.source))")
+                "g", [],
+                XML.element("title", [], XML.escaped("\(bar.detail): \(text)"))
+                    + XML.element(
+                        "text",
+                        [
+                            ("x", XML.number(isWide ? left - 8 : 0)), ("y", XML.number(y + (isWide ? 15 : 12))),
+                            ("class", isWide ? "axis end" : "axis"),
+                        ], XML.escaped(name))
+                    + rectangle(left, y + top, Double(bar.source) * scale, "source")
+                    + rectangle(left, y + top, Double(bar.stored) * scale, "stored")
+                    + XML.element(
+                        "text",
+                        [("x", XML.number(left + length + 6)), ("y", XML.number(y + top + 11)), ("class", "axis")], text
+                    ))
         }.joined()
         return XML.element(
             "svg",
             [
-                ("viewBox", "0 0 \(XML.number(width)) \(XML.number(Double(max(bars.count, 1)) * line + 4))"),
+                ("viewBox", "0 0 \(XML.number(screen.width)) \(XML.number(Double(max(bars.count, 1)) * line + 4))"),
                 ("role", "img"), ("aria-label", "Bytes of each tensor, stored and in the checkpoint"),
             ], content)
     }
@@ -55,13 +81,16 @@ struct SizeChart {
 }
 
 /// A histogram of errors: a bar for each power of ten.
-struct HistogramChart {
+struct HistogramChart: Chart {
     let title: String
     let distribution: ErrorDistribution
-    private let width = 470.0
     private let height = 220.0
 
-    var svg: String {
+    /// On a wide screen two charts stand side by side.
+    func svg(_ screen: Screen) -> String {
+        let width = screen == .wide ? 470 : screen.width
+        let letters = Int(width / AxisLabels.captionLetterWidth)
+        let caption = title.count > letters ? "\(title.prefix(letters - 1))…" : title
         let bars = distribution.decades
         let plot = Plot(
             width: width, height: height, left: 44, right: 8, top: 26, bottom: 34, low: 0, high: top(bars))
@@ -71,8 +100,8 @@ struct HistogramChart {
         let content = bars.enumerated().map { index, bar in
             let share = Double(bar.count) / Double(max(distribution.count, 1)) * 100
             let y = plot.y(share)
-            let name = Self.label(bar.exponent)
-            let text = "\(name): \(Wording.grouped(bar.count)) elements, \(Figure.fixed(share, digits: 2)) %"
+            let label = Self.label(bar.exponent)
+            let text = "\(label): \(Wording.grouped(bar.count)) elements, \(Figure.fixed(share, digits: 2)) %"
             return XML.element(
                 "rect",
                 [
@@ -86,16 +115,16 @@ struct HistogramChart {
                         [
                             ("x", XML.number(center(index))), ("y", XML.number(plot.height - plot.bottom + 16)),
                             ("class", "axis middle"),
-                        ], name) : "")
+                        ], label) : "")
         }.joined()
         let marks = [0, 0.5, 1].map { plot.gridLine(at: $0 * plot.high, label: "\(Int($0 * plot.high)) %") }.joined()
-        let caption = XML.element("text", [("x", "4"), ("y", "14"), ("class", "caption")], XML.escaped(title))
+        let heading = XML.element("text", [("x", "4"), ("y", "14"), ("class", "caption")], XML.escaped(caption))
         return XML.element(
             "svg",
             [
                 ("viewBox", "0 0 \(XML.number(width)) \(XML.number(height))"), ("role", "img"),
                 ("aria-label", "Histogram of absolute errors: \(title)"),
-            ], caption + marks + content)
+            ], XML.element("title", [], XML.escaped(title)) + heading + marks + content)
     }
 
     private static func label(_ exponent: Int?) -> String { exponent.map { "1e\($0)" } ?? "0" }

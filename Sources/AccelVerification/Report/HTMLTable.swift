@@ -1,6 +1,7 @@
 import AccelByteIO
 
-/// A table of the page. Cells are escaped here and nowhere else.
+/// A table of the page. Cells are escaped here and nowhere else. On a narrow screen each row is a list of cells with their
+/// titles.
 struct HTMLTable {
     enum Cell {
         case name(String)
@@ -11,6 +12,8 @@ struct HTMLTable {
     }
     let titles: [(text: String, isNumber: Bool)]
     private var rows: [String] = []
+    /// A table with more rows is folded away behind a line that counts them.
+    private static let mostOpenRows = 24
 
     /// - Parameter titles: a `#` at the end of a title marks a column of numbers.
     init(_ titles: String...) {
@@ -18,13 +21,14 @@ struct HTMLTable {
     }
 
     mutating func add(_ cells: [Cell]) {
-        let content = cells.map { cell in
-            switch cell {
-            case .name(let text): "<td class=\"name\"><code>\(XML.escaped(text))</code></td>"
-            case .text(let text): "<td>\(XML.escaped(text))</td>"
-            case .number(let text): "<td class=\"n\">\(XML.escaped(text))</td>"
-            case .state(nil): "<td class=\"good\">passed</td>"
-            case .state(let reason?): "<td class=\"bad\">\(XML.escaped(reason))</td>"
+        let content = zip(titles, cells).map { title, cell in
+            let title = title.text.isEmpty ? "" : " data-title=\"\(XML.escaped(title.text))\""
+            return switch cell {
+            case .name(let text): "<td class=\"name\"\(title)><code>\(XML.escaped(text))</code></td>"
+            case .text(let text): "<td\(title)>\(XML.escaped(text))</td>"
+            case .number(let text): "<td class=\"n\"\(title)>\(XML.escaped(text))</td>"
+            case .state(nil): "<td class=\"good\"\(title)>passed</td>"
+            case .state(let reason?): "<td class=\"bad\"\(title)>\(XML.escaped(reason))</td>"
             }
         }
         rows.append("<tr>\(content.joined())</tr>")
@@ -34,6 +38,12 @@ struct HTMLTable {
         let head = titles.map { "<th\($0.isNumber ? " class=\"n\"" : "")>\(XML.escaped($0.text))</th>" }.joined()
         return "<div class=\"scroll\"><table>\n<thead><tr>\(head)</tr></thead>\n<tbody>\n"
             + rows.joined(separator: "\n") + "\n</tbody></table></div>\n"
+    }
+
+    /// The table behind a line, open if it is short.
+    func folded(_ summary: String, isOpen: Bool? = nil) -> String {
+        let open = isOpen ?? (rows.count <= Self.mostOpenRows) ? " open=\"open\"" : ""
+        return "<details\(open)><summary>\(XML.escaped(summary))</summary>\n\(html)</details>\n"
     }
 
     var isEmpty: Bool { rows.isEmpty }

@@ -2,10 +2,10 @@ import AccelByteIO
 
 /// SQNR of every call of a function in order: injected as dots, propagated as a line. Calls that
 /// lose nothing lie on the top edge.
-struct LayerChart {
+struct LayerChart: Chart {
     let rows: [OperatorFinding]
 
-    var svg: String {
+    func svg(_ screen: Screen) -> String {
         let values = rows.flatMap { [$0.injected.sqnr, $0.propagated?.sqnr ?? .infinity] }.filter(\.isFinite)
         // Compared with errors of compression, float32 rounding is as good as exact: both are drawn at the top edge.
         let lossy = values.filter { $0 < SchemeTolerance.rounding }
@@ -13,14 +13,16 @@ struct LayerChart {
         let lowest = min(0, ((values.min() ?? 0) / 10).rounded(.down) * 10)
         let highest = max(lowest + 20, top)
         let plot = Plot(
-            width: 960, height: 306, left: 48, right: 12, top: 20, bottom: 32, low: lowest, high: highest)
+            width: screen.width, height: screen == .wide ? 306 : 240, left: 44, right: 8, top: 20, bottom: 32,
+            low: lowest,
+            high: highest)
         return XML.element(
             "svg",
             [
                 ("viewBox", "0 0 \(XML.number(plot.width)) \(XML.number(plot.height))"), ("role", "img"),
                 ("aria-label", "SQNR of each call, injected and propagated"),
             ],
-            grid(plot) + groups(plot) + line(plot) + dots(plot))
+            grid(plot) + bands(plot) + line(plot) + dots(plot))
     }
 
     private func x(_ index: Int, _ plot: Plot) -> Double {
@@ -39,52 +41,56 @@ struct LayerChart {
             + XML.element("text", [("x", "4"), ("y", "9"), ("class", "axis")], "dB")
     }
 
-    /// Bands and names for stretches of calls that belong to one layer.
-    private func groups(_ plot: Plot) -> String {
-        var groups: [(name: String, start: Int, end: Int)] = []
+    /// Bands for stretches of calls that belong to one layer, and names for those where they fit.
+    private func bands(_ plot: Plot) -> String {
+        let groups = layers
+        func edge(_ index: Int) -> Double { plot.left + Double(index) / Double(max(rows.count, 1)) * plot.innerWidth }
+        let labels = AxisLabels.layers(
+            groups.map { ($0.name, $0.number, edge($0.calls.lowerBound)...edge($0.calls.upperBound)) })
+        let isNumbered = labels.contains { Int($0.value) != nil }
+        return groups.enumerated().map { index, group in
+            let (from, to) = (edge(group.calls.lowerBound), edge(group.calls.upperBound))
+            let worst = rows[group.calls].min { $0.injected.sqnr < $1.injected.sqnr }
+            let text = worst.map {
+                "\(group.name): worst is \($0.label), injected \(Figure.decibels($0.injected.sqnr)) dB"
+            }
+            return XML.element(
+                "rect",
+                [
+                    ("x", XML.number(from)), ("y", XML.number(plot.top)), ("width", XML.number(to - from)),
+                    ("height", XML.number(plot.innerHeight)), ("class", index % 2 == 1 ? "band" : "bare"),
+                ], XML.element("title", [], XML.escaped(text ?? group.name)))
+                + (labels[index].map { name in
+                    XML.element(
+                        "text",
+                        [
+                            ("x", XML.number((from + to) / 2)), ("y", XML.number(plot.height - plot.bottom + 18)),
+                            ("class", "axis middle"),
+                        ], XML.escaped(name))
+                } ?? "")
+        }.joined()
+            + (isNumbered
+                ? XML.element(
+                    "text", [("x", "4"), ("y", XML.number(plot.height - plot.bottom + 18)), ("class", "axis")], "layer")
+                : "")
+    }
+
+    /// The stretches of calls whose labels are equal up to their first number, e.g. `encoder.layer.3`; else in their first
+    /// part. The number is nil without one.
+    private var layers: [(name: String, number: Int?, calls: Range<Int>)] {
+        var groups: [(name: String, number: Int?, calls: Range<Int>)] = []
         for (index, row) in rows.enumerated() {
-            let name = Self.group(of: row.label)
-            if groups.last?.name == name {
-                groups[groups.count - 1].end = index + 1
+            let parts = row.label.split(separator: ".")
+            // A number at the end only makes labels unique.
+            let end = parts.dropLast().firstIndex { Int($0) != nil }
+            let name = parts.prefix((end ?? 0) + 1).joined(separator: ".")
+            if let last = groups.last, last.name == name {
+                groups[groups.count - 1].calls = last.calls.lowerBound..<index + 1
             } else {
-                groups.append((name, index, index + 1))
+                groups.append((name, end.flatMap { Int(parts[$0]) }, index..<index + 1))
             }
         }
-        return groups.enumerated().map { number, group in
-            let from = plot.left + Double(group.start) / Double(rows.count) * plot.innerWidth
-            let to = plot.left + Double(group.end) / Double(rows.count) * plot.innerWidth
-            let band =
-                number % 2 == 1
-                ? XML.element(
-                    "rect",
-                    [
-                        ("x", XML.number(from)), ("y", XML.number(plot.top)), ("width", XML.number(to - from)),
-                        ("height", XML.number(plot.innerHeight)), ("class", "band"),
-                    ]) : ""
-            // A name that does not fit is only in the table below.
-            func fits(_ name: String) -> Bool { AxisLabels.width(of: name) + AxisLabels.gap <= to - from }
-            let name = fits(group.name) ? group.name : Self.number(in: group.name)
-            guard !name.isEmpty, fits(name) else { return band }
-            return band
-                + XML.element(
-                    "text",
-                    [
-                        ("x", XML.number((from + to) / 2)), ("y", XML.number(plot.height - plot.bottom + 18)),
-                        ("class", "axis middle"),
-                    ], XML.escaped(name))
-        }.joined()
-    }
-
-    /// Returns the label up to its first number, e.g. `encoder.layer.3`; else its first part.
-    private static func group(of label: String) -> String {
-        let parts = label.split(separator: ".")
-        // A number at the end only makes labels unique.
-        let end = parts.dropLast().firstIndex { Int($0) != nil } ?? 0
-        return parts.prefix(end + 1).joined(separator: ".")
-    }
-
-    private static func number(in group: String) -> String {
-        group.split(separator: ".").last.flatMap { Int($0) }.map(String.init) ?? ""
+        return groups
     }
 
     private func line(_ plot: Plot) -> String {
@@ -96,7 +102,8 @@ struct LayerChart {
     }
 
     private func dots(_ plot: Plot) -> String {
-        rows.enumerated().map { index, row in
+        let radius = plot.innerWidth / Double(max(rows.count, 1)) < 5 ? 2.0 : 3.0
+        return rows.enumerated().map { index, row in
             let propagated = row.propagated.map { Figure.decibels($0.sqnr) } ?? "-"
             let text =
                 "\(row.label) (\(row.kind)): injected \(Figure.decibels(row.injected.sqnr)) dB, "
@@ -104,42 +111,9 @@ struct LayerChart {
             return XML.element(
                 "circle",
                 [
-                    ("cx", XML.number(x(index, plot))), ("cy", XML.number(plot.y(row.injected.sqnr))), ("r", "3"),
-                    ("class", row.failure == nil ? "injected" : "failed"),
+                    ("cx", XML.number(x(index, plot))), ("cy", XML.number(plot.y(row.injected.sqnr))),
+                    ("r", XML.number(radius)), ("class", row.failure == nil ? "injected" : "failed"),
                 ], XML.element("title", [], XML.escaped(text)))
         }.joined()
-    }
-}
-
-/// A plotting area with a linear vertical axis.
-struct Plot {
-    let width: Double
-    let height: Double
-    let left: Double
-    let right: Double
-    let top: Double
-    let bottom: Double
-    let low: Double
-    let high: Double
-
-    var innerWidth: Double { width - left - right }
-    var innerHeight: Double { height - top - bottom }
-
-    /// The height of a value; values beyond the axis are clamped to its edge.
-    func y(_ value: Double) -> Double {
-        let share = (min(max(value.isNaN ? low : value, low), high) - low) / (high - low)
-        return top + (1 - share) * innerHeight
-    }
-
-    func gridLine(at value: Double, label: String) -> String {
-        let height = XML.number(y(value))
-        return XML.element(
-            "line",
-            [
-                ("x1", XML.number(left)), ("x2", XML.number(width - right)), ("y1", height), ("y2", height),
-                ("class", "grid"),
-            ])
-            + XML.element(
-                "text", [("x", XML.number(left - 6)), ("y", XML.number(y(value) + 4)), ("class", "axis end")], label)
     }
 }

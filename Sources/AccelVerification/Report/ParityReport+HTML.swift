@@ -21,11 +21,19 @@ extension ParityReport {
         </head>
         <body>
         <main>
-        \(banner)\(keyFigures)\(failureSection)\(stageSection)\(structureSection)\(selfTestSection)\(outputSection)\(rankingSection)\(operatorSection)\(weightSection)\(coverageSection)\(detailSection)</main>
+        \(sections.joined())</main>
         </body>
         </html>
 
         """
+    }
+
+    /// The verdict, then pictures, then tables.
+    private var sections: [String] {
+        [
+            banner, keyFigures, charts, failureSection, outputSection, rankingSection, stageSection, structureSection, selfTestSection,
+            coverageSection, detailSection,
+        ]
     }
 
     private var banner: String {
@@ -37,11 +45,15 @@ extension ParityReport {
             }
         let sentence = headline.split(separator: ":", maxSplits: 1).last.map(String.init) ?? ""
         let digest = packageDigest.map { "<p class=\"soft\">package <code>\($0)</code></p>\n" } ?? ""
+        let beyond = failures.prefix(3).map { "<p class=\"bad\">\(XML.escaped("\($0.name): \($0.reason)"))</p>\n" }
+            .joined()
+        let more = failures.count > 3 ? "<p><a href=\"#beyond\">All \(Wording.grouped(failures.count))</a></p>\n" : ""
         let program = runtime.map { "<p class=\"soft\">runtime: \(XML.escaped($0.words))</p>\n" } ?? ""
         return """
             <div class="verdict \(name)">
             <h1>Parity: <span>\(word)</span></h1>
             <p>\(XML.escaped(sentence.trimmingPrefix(" ").capitalizedFirst)).</p>
+            \(beyond)\(more)\
             <p class="soft">inputs: \(XML.escaped(inputs)); functions: \(XML.escaped(functions.joined(separator: ", ")))</p>
             \(digest)\(program)</div>
 
@@ -66,6 +78,8 @@ extension ParityReport {
             + cells.map { "<div><b>\(XML.escaped($0.0))</b><span>\($0.1)</span></div>\n" }.joined() + "</div>\n"
     }
 
+    private var charts: String { operatorCharts + sizeChart + errorCharts }
+
     private var failureSection: String {
         var html = ""
         if !failures.isEmpty {
@@ -73,16 +87,18 @@ extension ParityReport {
             for row in failures {
                 table.add([.text("\(row.stage.code) \(row.stage.title)"), .name(row.name), .state(row.reason)])
             }
-            html += "<h2>Beyond the limits</h2>\n" + table.html
+            html += "<h2 id=\"beyond\">Beyond the limits</h2>\n"
+            html += table.folded(Wording.count(failures.count, "comparison"))
         }
         if !notCompared.isEmpty {
             var table = HTMLTable("stage", "name", "why")
-            for row in notCompared {
-                table.add([.text("\(row.stage.code) \(row.stage.title)"), .name(row.name), .text(row.reason)])
+            let groups = FoldedNames.all(notCompared, name: \.name) { "\($0.stage.code) \($0.reason)" }
+            for group in groups {
+                guard let row = group.elements.first else { continue }
+                table.add([.text("\(row.stage.code) \(row.stage.title)"), .name(group.name), .text(row.reason)])
             }
-            html +=
-                "<h2>Not compared</h2>\n<p class=\"soft\">What is listed here never counts as passed.</p>\n"
-            html += table.html
+            html += "<h2>Not compared</h2>\n<p class=\"soft\">What is listed here never counts as passed.</p>\n"
+            html += table.folded(Wording.count(notCompared.count, "item"))
         }
         return html
     }
@@ -130,40 +146,40 @@ extension ParityReport {
         }
         return "<h2>Self test</h2>\n<p>\(XML.escaped(selfTest.headline.capitalizedFirst)). "
             + "<span class=\"soft\">Faults are put into a copy in memory, to show that a verification would notice.</span></p>\n"
-            + "<details\(selfTest.failures.isEmpty ? "" : " open=\"open\"")><summary>Detection matrix</summary>\n\(table.html)</details>\n"
+            + table.folded("Detection matrix", isOpen: !selfTest.failures.isEmpty)
     }
 
     private var outputSection: String {
         guard !outputs.isEmpty else { return "" }
+        let lines = lines(of: outputs)
+        var html = "<h2>Outputs</h2>\n" + outputTable(lines).folded(Wording.count(lines.count, "line"))
+        if lines.count < outputs.count {
+            let all = outputs.flatMap { self.lines(of: [$0]) }
+            html += outputTable(all).folded("Each of \(Wording.count(outputs.count, "comparison"))", isOpen: false)
+        }
+        return html
+    }
+
+    private func outputTable(_ lines: [OutputLine]) -> HTMLTable {
         var table = HTMLTable(
             "output", "against", "SQNR dB#", "PSNR dB#", "max abs#", "p99.9 abs#", "rel L2#", "cosine#", "limit", "")
-        for row in outputs {
-            let metrics = row.metrics
+        for line in lines {
+            let (row, metrics) = (line.row, line.row.metrics)
             table.add([
-                .name(title(of: row)), .text("\(row.stage.code) \(row.reference.rawValue)"),
+                .name(line.title), .text("\(row.stage.code) \(row.reference.rawValue)"),
                 .number(Figure.decibels(metrics.sqnr)), .number(Figure.decibels(metrics.psnr)),
                 .number(Figure.small(metrics.maximumError)), .number(Figure.small(metrics.percentile999)),
                 .number(Figure.small(metrics.relativeL2)), .number(Figure.cosine(metrics.cosine)),
-                .text("\(row.tolerance.summary) (\(row.tolerance.origin))"), .state(row.failure),
+                .text("\(row.tolerance.summary) (\(row.tolerance.origin))"), .state(line.failure),
             ])
         }
-        let charts = outputs.filter { $0.stage == .outputs && $0.reference != .modelAgainstGolden }.prefix(4).map {
-            row in
-            HistogramChart(
-                title: "\(row.name) against \(row.reference.rawValue)", distribution: row.metrics.distribution
-            ).svg
-        }
-        return "<h2>Outputs</h2>\n" + table.html
-            + (charts.isEmpty
-                ? ""
-                : "<h2>Absolute errors of the outputs</h2>\n<p class=\"soft\">Share of elements by power of ten.</p>\n"
-                    + "<div class=\"pair\">\(charts.joined(separator: "\n"))</div>\n")
+        return table
     }
 
-    private var operatorSection: String {
+    private var operatorCharts: String {
         let charts = functions.compactMap { function -> String? in
             let rows = operators.filter { $0.function == function }
-            return rows.isEmpty ? nil : "<p><code>\(XML.escaped(function))</code></p>\n\(LayerChart(rows: rows).svg)\n"
+            return rows.isEmpty ? nil : "<p><code>\(XML.escaped(function))</code></p>\n\(LayerChart(rows: rows).html)\n"
         }
         guard !charts.isEmpty else { return "" }
         return
@@ -172,31 +188,55 @@ extension ParityReport {
             + charts.joined()
     }
 
-    private var weightSection: String {
-        guard !weights.isEmpty else { return "" }
-        return
-            "<h2>Size by tensor</h2>\n<p class=\"soft\"><i class=\"key s\"></i>stored<i class=\"key o\"></i>in the checkpoint</p>\n"
-            + SizeChart(rows: weights).svg + "\n<h2>Absolute errors of the weights</h2>\n<div class=\"pair\">"
-            + HistogramChart(title: "all weights", distribution: weightMetrics.distribution).svg + "</div>\n"
+    private var sizeChart: String {
+        weights.isEmpty
+            ? ""
+            : "<h2>Size by tensor</h2>\n<p class=\"soft\"><i class=\"key s\"></i>stored<i class=\"key o\"></i>in the checkpoint</p>\n"
+                + SizeChart(rows: weights).html + "\n"
+    }
+
+    /// Histograms of the errors of the first outputs, and of all weights.
+    private var errorCharts: String {
+        let compared = outputs.filter { $0.stage == .outputs && $0.reference != .modelAgainstGolden }
+        var charts = lines(of: compared).prefix(4).map { line in
+            HistogramChart(
+                title: "\(line.title) against \(line.row.reference.rawValue)",
+                distribution: line.row.metrics.distribution)
+        }
+        if !weights.isEmpty {
+            charts.append(HistogramChart(title: "all weights", distribution: weightMetrics.distribution))
+        }
+        guard !charts.isEmpty else { return "" }
+        return "<h2>Absolute errors</h2>\n<p class=\"soft\">Share of elements by power of ten.</p>\n"
+            + "<div class=\"pair\">\(charts.map { "<div>\($0.html)</div>" }.joined(separator: "\n"))</div>\n"
             + rowBounds.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
     }
 
     private var coverageSection: String {
         guard !coverage.isEmpty || !unused.isEmpty else { return "" }
         var table = HTMLTable("tensor", "stored as", "bytes#", "read by", "why not as the recipe says")
-        for row in coverage {
+        let groups = FoldedNames.all(coverage, name: \.name) { row in
+            [row.codec, row.readers.joined(separator: ", "), row.reason ?? ""]
+        }
+        for group in groups {
+            guard let row = group.elements.first else { continue }
             table.add([
-                .name(row.name), .text(row.codec), .number(Wording.grouped(row.byteCount)),
+                .name(group.name), .text(row.codec),
+                .number(Wording.grouped(group.elements.reduce(0) { $0 + $1.byteCount })),
                 .text(row.readers.joined(separator: ", ")), .text(row.reason ?? ""),
             ])
         }
-        for row in unused {
-            table.add([.name(row.name), .text("not stored"), .number("0"), .text(""), .text(row.reason)])
+        for group in FoldedNames.all(unused, name: \.name, kind: \.reason) {
+            table.add([
+                .name(group.name), .text("not stored"), .number("0"), .text(""),
+                .text(group.elements.first?.reason ?? ""),
+            ])
         }
         let exceptions = coverage.count { $0.reason != nil }
-        return "<h2>Coverage</h2>\n<details\(coverage.count + unused.count <= 24 ? " open=\"open\"" : "")><summary>"
-            + "\(Wording.count(coverage.count, "tensor")) stored, \(exceptions) not as the recipe says, "
-            + "\(unused.count) unused</summary>\n\(table.html)</details>\n"
+        return "<h2>Coverage</h2>\n"
+            + table.folded(
+                "\(Wording.count(coverage.count, "tensor")) stored, \(exceptions) not as the recipe says, "
+                    + "\(unused.count) unused")
     }
 
     private var detailSection: String {
@@ -211,14 +251,13 @@ extension ParityReport {
                     .text(row.tolerance.summary), .state(row.failure),
                 ])
             }
-            html +=
-                "<h2>Weights</h2>\n<details><summary>\(Wording.count(weights.count, "stored tensor"))</summary>\n\(table.html)</details>\n"
+            html += "<h2>Weights</h2>\n" + table.folded(Wording.count(weights.count, "stored tensor"), isOpen: false)
         }
         if !operators.isEmpty {
             var table = HTMLTable("call", "operator", "shape", "kernel dB#", "injected dB#", "propagated dB#", "")
             for row in operators {
                 table.add([
-                    .name(row.label), .text(row.kind), .text(row.shape.description),
+                    .name(title(of: row)), .text(row.kind), .text(row.shape.description),
                     .number(Figure.decibels(row.kernel.sqnr)), .number(Figure.decibels(row.injected.sqnr)),
                     .number(row.propagated.map { Figure.decibels($0.sqnr) } ?? "-"), .state(row.failure),
                 ])
@@ -226,8 +265,7 @@ extension ParityReport {
             if let samplingWords {
                 html += "<p>Compared: \(Wording.count(operators.count, "call")), \(samplingWords).</p>\n"
             }
-            html +=
-                "<h2>Calls</h2>\n<details><summary>\(Wording.count(operators.count, "call"))</summary>\n\(table.html)</details>\n"
+            html += "<h2>Calls</h2>\n" + table.folded(Wording.count(operators.count, "call"), isOpen: false)
         }
         return html
     }

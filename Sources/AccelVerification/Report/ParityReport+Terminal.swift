@@ -9,14 +9,16 @@ extension ParityReport {
         var lines = ["inputs: \(inputs)"]
         if let packageDigest { lines.append("package: \(packageDigest.description.prefix(16))") }
         if let runtime { lines.append("runtime: \(runtime.words)") }
-        for stage in stages { lines += [""] + section(stage, width: max(60, width), style) }
+        for stage in stages { lines += [""] + section(stage, width: width, style) }
         if !sizes.isEmpty {
             lines += ["", style.strong("limits of size, memory and speed")]
             lines += sizes.map { $0.failure == nil ? "  \($0.summary)" : style.bad("  \($0.summary)") }
         }
         if !notCompared.isEmpty {
             lines += ["", style.strong("not compared (never counted as passed)")]
-            lines += notCompared.map { "  \($0.stage.code) \($0.name): \($0.reason)" }
+            lines += FoldedNames.all(notCompared, name: \.name) { "\($0.stage.code) \($0.reason)" }.flatMap { group in
+                group.elements.prefix(1).map { "  \($0.stage.code) \(group.name): \($0.reason)" }
+            }
         }
         if !failures.isEmpty {
             lines += ["", style.strong("beyond the limits")]
@@ -65,7 +67,7 @@ extension ParityReport {
         case .graph, .outputs:
             let rows = outputs.filter { $0.stage == stage }
             return ["\(title): \(state)"] + (rows.isEmpty ? [] : outputTable(rows).lines(width: width))
-                + rows.compactMap(Self.labelLine) + (stage == .outputs ? ranking(width) : [])
+                + rows.compactMap(labelLine) + (stage == .outputs ? ranking(width) : [])
         }
     }
 
@@ -116,16 +118,16 @@ extension ParityReport {
         ])
         for row in worst {
             table.add([
-                row.label, row.kind, Figure.decibels(row.kernel.sqnr), Figure.decibels(row.injected.sqnr),
+                title(of: row), row.kind, Figure.decibels(row.kernel.sqnr), Figure.decibels(row.injected.sqnr),
                 row.propagated.map { Figure.decibels($0.sqnr) } ?? "-",
             ])
         }
         return table.lines(width: width)
     }
 
-    private static func labelLine(_ row: OutputFinding) -> String? {
+    private func labelLine(_ row: OutputFinding) -> String? {
         row.labels.map {
-            "  \(row.name): \($0.right) of \($0.count) labels right, \($0.originalRight) by the golden's own output"
+            "  \(title(of: row)): \($0.right) of \($0.count) labels right, \($0.originalRight) by the golden's own output"
         }
     }
 
@@ -134,11 +136,12 @@ extension ParityReport {
             .init("output"), .init("against"), .init("SQNR dB", number: true), .init("max abs", number: true),
             .init("rel L2", number: true), .init("cosine", number: true), .init("limit"),
         ])
-        for row in rows {
+        for line in lines(of: rows) {
+            let (metrics, tolerance) = (line.row.metrics, line.row.tolerance)
             table.add([
-                title(of: row), row.reference.rawValue, Figure.decibels(row.metrics.sqnr),
-                Figure.small(row.metrics.maximumError), Figure.small(row.metrics.relativeL2),
-                Figure.cosine(row.metrics.cosine), row.tolerance.summary,
+                line.title, line.row.reference.rawValue, Figure.decibels(metrics.sqnr),
+                Figure.small(metrics.maximumError), Figure.small(metrics.relativeL2),
+                Figure.cosine(metrics.cosine), tolerance.summary,
             ])
         }
         return table

@@ -105,6 +105,12 @@ public struct ParityReport: Sendable {
         return isShared ? "\(row.function) \(row.name)" : row.name
     }
 
+    /// Returns a call's label, with its function's name if calls of several functions were compared.
+    func title(of row: OperatorFinding) -> String {
+        let isAlone = operators.allSatisfy { $0.function == row.function }
+        return isAlone ? row.label : "\(row.function) \(row.label)"
+    }
+
     /// Sentences that count the weights whose rows are held to error bounds instead of compared byte for byte, one for
     /// each reason.
     var rowBounds: [String] {
@@ -228,7 +234,7 @@ extension ParityReport {
             + misfits.map { (.weights, "weights", $0) }
             + weights.compactMap { row in row.failure.map { (.weights, row.name, $0) } }
             + sizes.compactMap { row in row.failure.map { (.weights, "size", $0) } }
-            + operators.compactMap { row in row.failure.map { (.operators, row.label, $0) } }
+            + operators.compactMap { row in row.failure.map { (.operators, title(of: row), $0) } }
             + outputs.compactMap { row in
                 row.failure.map { (row.stage, "\(row.function) \(row.name), \(row.reference.rawValue)", $0) }
             } + notCompared.filter(\.isRequired).map { ($0.stage, $0.name, "not compared: \($0.reason)") }

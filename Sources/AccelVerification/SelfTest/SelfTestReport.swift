@@ -86,8 +86,8 @@ public struct SelfTestReport: Sendable {
                         + [trial.outcome.rawValue])
             }
             if !target.isEmpty { lines.append("into \(target)") }
-            for (index, line) in table.lines(width: max(60, width)).enumerated() {
-                lines.append(index > 0 && group[index - 1].isFailure ? style.bad(line) : line)
+            for (index, row) in table.rowLines(width: width).enumerated() {
+                lines += index > 0 && group[index - 1].isFailure ? row.map(style.bad) : row
             }
         }
         lines += ["", exitStatus == .success ? style.good(headline) : style.bad(headline)]

@@ -35,7 +35,8 @@ enum CacheCommand: Command {
     private static let conversion = ConversionArguments.options.filter(\.affectsOutput)
     static let notes = """
           path     print where the cache is
-          list     print what is in it, the most recently used first
+          list     print what is in it, the most recently used first; the tensors of a model share a line,
+                   and have one each with --verbose
           explain  with MODEL and options as of convert: why that is a hit or a miss, field by field;
                    with two keys that list prints (or their first digits): the first field that differs
           get      with MODEL and options as of convert: print the path of the package in the cache, for a
@@ -59,6 +60,8 @@ enum CacheCommand: Command {
         let result = try perform(action, on: cache, arguments, console)
         if arguments.has(CommonOptions.json) {
             console.print(result.json)
+        } else if [.path, .get].contains(action) {
+            console.print(verbatim: result.text)
         } else if !result.text.isEmpty {
             console.print(result.text)
         }
@@ -72,7 +75,7 @@ enum CacheCommand: Command {
     ) throws -> Result {
         switch action {
         case .path: return (cache.root, ["path": .string(cache.root)], .success)
-        case .list: return try list(cache)
+        case .list: return try list(cache, folds: !console.isVerbose)
         case .explain:
             if let other = arguments[other] {
                 try arguments.refuse(conversion, "these are two keys", for: "a MODEL")
@@ -104,19 +107,15 @@ enum CacheCommand: Command {
         return (lines.joined(separator: "\n"), json, .success)
     }
 
-    private static func list(_ cache: Cache) throws -> Result {
+    /// - Parameter folds: the tensors of a model share a line, and so do its statistics.
+    private static func list(_ cache: Cache, folds: Bool) throws -> Result {
         try cache.requireUsable()
         let entries = cache.entries
-        let rows = entries.map { entry in
-            let key = entry.record.key
-            let lastUse = WallClock.text(entry.lastUse)
-            return [
-                String(key.digest.description.prefix(12)), key.kind.rawValue, Text.bytes(entry.byteCount), lastUse,
-                entry.record.model,
-            ]
-        }
-        let text = Text.table(
-            ["key", "kind", "size", "last used", "model"], rows, [.left, .left, .right, .left, .left])
+        let groups = folds ? CacheListing.folded(entries) : entries.map { [$0] }
+        let text =
+            Text.table(
+                ["key", "kind", "size", "last used", "model"], groups.compactMap(CacheListing.row),
+                [.left, .left, .right, .left, .left]) + "\n" + CacheListing.total(entries)
         let json = JSON.array(
             entries.map { entry in
                 [

@@ -10,7 +10,7 @@ enum CompletionsCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         guard let shell = CompletionScript.Shell(rawValue: try arguments.required(shell)) else { return .usage }
-        console.print(CompletionScript.script(for: shell))
+        console.print(verbatim: CompletionScript.script(for: shell))
         return .success
     }
 }

@@ -11,7 +11,9 @@ enum InspectCommand: Command {
     static let shape = Option(
         "shape", .text("DIM=N,.."), "of a model: count multiply-adds for these numbers, not for the usual ones",
         isRepeatable: true)
-    static let tensors = Option("tensors", .flag, "of a model or a Core ML package: list every tensor too")
+    static let tensors = Option(
+        "tensors", .flag,
+        "list the tensors too; those of layers that are stored alike share a line, and have one each with --verbose")
     static let configuration = Option("config", .input("FILE"), "config.json of a MODEL that is a single file")
     static let plan = Option("plan", .flag, "of a package: each function's kernel calls and where their values lie")
     static let graph = Option("graph", .flag, "each function's nodes, and what each reads")
@@ -27,7 +29,7 @@ enum InspectCommand: Command {
     /// The options that need an ability of the source, and the kind of sources that have it, for errors.
     private static let needs: [(ability: SourceAbility, options: [Option], things: String)] = [
         (.shapes, [configuration, ConversionArguments.ignoredFields, shape], "models"),
-        (.tensors, [tensors], "models and Core ML packages"), (.graph, [graph], "what has functions"),
+        (.tensors, [tensors], "models and packages"), (.graph, [graph], "what has functions"),
         (.plan, [plan, operators], "packages of accelc"), (.check, [check], "packages"),
     ]
 
@@ -45,7 +47,8 @@ enum InspectCommand: Command {
         }
         let request = InspectionRequest(
             shapes: try arguments.all(shape).map { try ShapeBindings(parsing: $0) }, tensors: arguments.has(tensors),
-            graph: arguments.has(graph), plan: arguments.has(plan), operators: arguments.has(operators))
+            graph: arguments.has(graph), plan: arguments.has(plan), operators: arguments.has(operators),
+            folds: !console.isVerbose)
         let inspection = try (source as? any InspectedSource)?.inspection(request) ?? Inspection(source, request)
         if arguments.has(CommonOptions.json) { console.print(inspection.json) } else { console.print(inspection.text) }
         inspection.warnings.forEach(console.warning)
@@ -68,6 +71,8 @@ struct InspectionRequest {
     var graph = false
     var plan = false
     var operators = false
+    /// Tensors that are stored alike, and whose names differ in consecutive numbers only, share a line.
+    var folds = true
 }
 
 /// A source whose inspection shows more than the one for every source.
@@ -85,5 +90,7 @@ struct Inspection {
 
 extension ModelSource {
     /// The name of the source in errors.
-    var title: String { abilities.isEmpty ? "a file without a configuration (--config)" : format.title }
+    var title: String {
+        (self as? HuggingFaceModel)?.isTensorsOnly == true ? "a file without a configuration (--config)" : format.title
+    }
 }

@@ -144,7 +144,10 @@ enum RunCommand: Command {
             let name = program.functions[group[0].function].name
             lines.append(group.count == 1 ? name : "\(name), \(group.count) times")
         }
-        lines += result.outputs.map { "  out  \($0.name) \($0.elementType.rawValue)\($0.shape)" }
+        let outputs = FoldedNames.all(result.outputs, name: \.name) { "\($0.elementType.rawValue)\($0.shape)" }
+        lines += outputs.flatMap { group in
+            group.elements.prefix(1).map { "  out  \(group.name) \($0.elementType.rawValue)\($0.shape)" }
+        }
         if let generated = result.generated {
             let (width, tokens) = (generated.shape.dimensions[1], generated.integers())
             for row in 0..<generated.shape.dimensions[0] {

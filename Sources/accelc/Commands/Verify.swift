@@ -141,7 +141,8 @@ enum VerifyCommand: Command {
         } else if console.isQuiet {
             if report.exitStatus != .success { (report.failedLines + [report.headline]).forEach(console.error) }
         } else {
-            console.summary(String(report.terminal(width: console.width, colour: console.hasColours).dropLast()))
+            let width = Console.columns(of: 1) ?? .max
+            console.summary(String(report.terminal(width: width, colour: console.hasColours).dropLast()))
         }
         return report.exitStatus
     }

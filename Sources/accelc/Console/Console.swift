@@ -30,8 +30,14 @@ final class Console {
         progressStyle = style.resolved(onTerminal: isatty(2) == 1, quiet: isQuiet)
     }
 
-    /// Prints one or several lines of the result.
+    /// Prints one or several lines of the result. On a narrow terminal they break between words.
     func print(_ text: String) {
+        bar?.clear()
+        emit(Self.wrapped(text, for: 1) + "\n", to: 1)
+    }
+
+    /// Prints text for other programs, such as a path, whatever the width.
+    func print(verbatim text: String) {
         bar?.clear()
         emit(text + "\n", to: 1)
     }
@@ -51,7 +57,7 @@ final class Console {
     func note(_ text: String) {
         if isQuiet { return }
         bar?.clear()
-        emit(text + "\n", to: 2)
+        emit(Self.wrapped(text, for: 2) + "\n", to: 2)
     }
 
     /// Prints a remark about normal behaviour, with `--verbose` only.
@@ -62,18 +68,19 @@ final class Console {
     func warning(_ sentence: String) {
         if isQuiet { return }
         bar?.clear()
-        emit("accelc: \(paint("warning:", .yellow)) \(Text.line(sentence))\n", to: 2)
+        emit(Self.wrapped("accelc: \(paint("warning:", .yellow)) \(Text.line(sentence))", for: 2) + "\n", to: 2)
     }
 
     /// Prints a warning from code that may run on any thread.
     static func warn(_ sentence: String) {
-        var line = (isatty(2) == 1 ? "\r\u{1B}[K" : "") + "accelc: warning: \(sentence)\n"
+        let clear = isatty(2) == 1 ? "\r\u{1B}[K" : ""
+        var line = clear + wrapped("accelc: warning: \(sentence)", for: 2) + "\n"
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
     }
 
     func error(_ sentence: String) {
         bar?.clear()
-        emit("accelc: \(paint("error:", .red)) \(Text.line(sentence))\n", to: 2)
+        emit(Self.wrapped("accelc: \(paint("error:", .red)) \(Text.line(sentence))", for: 2) + "\n", to: 2)
     }
 
     /// Starts a stage of work, and returns the bar that shows its progress.
@@ -93,14 +100,18 @@ final class Console {
         return .unavailable
     }
 
-    /// The number of columns of standard output.
-    var width: Int { Self.width(of: 1) }
-
-    /// Returns the columns of a stream's terminal, or 100 if it is not a terminal.
-    static func width(of descriptor: Int32) -> Int {
+    /// Returns the most columns of a line on a stream: those that `COLUMNS` asks for, or those of its terminal. Nil for
+    /// a stream that is no terminal: its lines are as long as they have to be.
+    static func columns(of descriptor: Int32) -> Int? {
+        if let asked = ProcessEnvironment.value("COLUMNS").flatMap({ Int($0) }), asked > 0 { return max(asked, 20) }
         var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
-        return Int(size.ws_col)
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return max(Int(size.ws_col), 20)
+    }
+
+    /// Returns the text with lines that break between words at the columns of a stream.
+    static func wrapped(_ text: String, for descriptor: Int32) -> String {
+        columns(of: descriptor).map { TextLayout.wrappedLines(text, width: $0) } ?? text
     }
 
     private enum Colour: Int {

@@ -57,7 +57,8 @@ enum Interruption {
                 var stream = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
                 if poll(&stream, 1, 0) == 1 {
                     let clear = isatty(2) == 1 ? "\r\u{1B}[K" : ""
-                    var sentence = "\(clear)accelc: \(reason); nothing half-written is left\n"
+                    let words = Console.wrapped("accelc: \(reason); nothing half-written is left", for: 2)
+                    var sentence = "\(clear)\(words)\n"
                     sentence.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
                 }
                 _exit(status.rawValue)

@@ -68,7 +68,7 @@ final class ProgressBar {
     }
 
     /// Draws a line, cut to the terminal's width because a wrapped line could not be drawn over.
-    private func drawLine(_ text: String) { emit("\r\u{1B}[K\(text.prefix(Console.width(of: 2) - 1))") }
+    private func drawLine(_ text: String) { emit("\r\u{1B}[K\(text.prefix((Console.columns(of: 2) ?? 100) - 1))") }
 
     private func document(item: String?) -> String {
         var members: [JSON.Member] = [JSON.Member("stage", .string(stage)), JSON.Member("done", .integer(Int64(done)))]

@@ -56,19 +56,10 @@ enum Text {
         case left, right
     }
 
-    /// Returns a table whose columns are as wide as their widest cell, two spaces apart.
+    /// Returns a table that keeps to the columns of standard output.
     static func table(_ head: [String], _ rows: [[String]], _ alignments: [Alignment]) -> String {
-        let lines = [head] + rows
-        let widths = head.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
-        return lines.map { line in
-            var text = ""
-            for column in line.indices {
-                let gap = String(repeating: " ", count: widths[column] - line[column].count)
-                text += alignments[column] == .right ? gap + line[column] : line[column] + gap
-                if column < line.count - 1 { text += "  " }
-            }
-            while text.last == " " { text.removeLast() }
-            return text
-        }.joined(separator: "\n")
+        var table = TextTable(zip(head, alignments).map { .init($0, number: $1 == .right) })
+        rows.forEach { table.add($0) }
+        return table.lines(width: Console.columns(of: 1), indent: 0).joined(separator: "\n")
     }
 }

@@ -35,7 +35,7 @@ extension Inspection {
                         ]
                     }, [.left, .right, .right, .right]))
         }
-        if request.tensors { parts.append(Self.table(of: tensors)) }
+        if request.tensors { parts.append(Self.table(of: tensors, folds: request.folds)) }
         text = parts.joined(separator: "\n\n")
         json = [
             "kind": "adapter", "folder": .string(source.path), "type": summary.type.map { .string($0) } ?? .null,

@@ -16,9 +16,11 @@ extension Inspection {
         var parts = [Self.overview(package, weights)]
         parts += model.interfaces.map { Self.signature(of: $0, in: package) }
         if request.graph { parts += try Self.graphs(of: source) }
-        parts += [Self.forms(weights), Self.table(request.tensors ? weights : matrices)]
+        parts.append(Self.forms(weights))
+        if request.tensors { parts.append(Self.table(weights, request)) }
         if !plain.isEmpty, plain.count < matrices.count {
-            let listed = plain.prefix(3).map(\.name).joined(separator: ", ") + (plain.count > 3 ? ", ..." : "")
+            let names = FoldedNames.all(plain.sortedByNumbers(\.name), name: \.name) { "\($0.shape)" }.map(\.name)
+            let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
             parts.append("not compressed: \(Wording.count(plain.count, "weight")) of two or more axes (\(listed))")
         }
         text = parts.joined(separator: "\n\n")
@@ -61,14 +63,19 @@ extension Inspection {
 
     private static func signature(of interface: CoreMLModel.Interface, in package: CoreMLPackage) -> String {
         var lines = ["function \(interface.function)"]
-        lines += interface.inputs.map { "  in   \(text($0))" }
-        lines += interface.states.map { "  state \(text($0))" }
-        lines += interface.outputs.map { "  out  \(text($0))" }
+        for (head, features) in [
+            ("in   ", interface.inputs), ("state ", interface.states), ("out  ", interface.outputs),
+        ] {
+            lines += FoldedNames.all(features, name: \.name, kind: text).flatMap { group in
+                group.elements.prefix(1).map { "  \(head)\(group.name) \(text($0))" }
+            }
+        }
         let counts = operations(of: interface.function, in: package)
         lines.append("  operations: " + counts.map { "\($0.name) \($0.count)" }.joined(separator: ", "))
         return lines.joined(separator: "\n")
     }
 
+    /// Returns what a feature is, without its name.
     private static func text(_ feature: CoreMLModel.Feature) -> String {
         let others = feature.enumeratedShapes.filter { $0 != feature.type.sizes }
         let ranges = feature.shapeRanges.map { range in
@@ -76,7 +83,7 @@ extension Inspection {
                 ? "\(range.lowerBound)"
                 : "\(range.lowerBound)..\(range.upperBound == .max ? "" : "\(range.upperBound)")"
         }
-        return "\(feature.name) \(feature.type)" + (feature.description.isEmpty ? "" : " (\(feature.description))")
+        return "\(feature.type)" + (feature.description.isEmpty ? "" : " (\(feature.description))")
             + (others.isEmpty ? "" : " or \(others.map { Shape($0).description }.joined(separator: ", "))")
             + (ranges.isEmpty ? "" : " in [\(ranges.joined(separator: ","))]")
     }
@@ -99,11 +106,14 @@ extension Inspection {
             ["operation", "tensors", "weights", "size", "bits"], rows, [.left, .right, .right, .right, .right])
     }
 
-    private static func table(_ weights: [CoreMLWeight]) -> String {
-        Text.table(
+    private static func table(_ weights: [CoreMLWeight], _ request: InspectionRequest) -> String {
+        func cells(_ weight: CoreMLWeight) -> [String] {
+            ["\(weight.shape)", weight.form, Text.decimals(weight.bitsPerWeight, 3)]
+        }
+        let rows = folded(weights, request, name: \.name) { cells($0).joined(separator: "\t") }
+        return Text.table(
             ["weight", "shape", "stored as", "bits"],
-            weights.map { [$0.name, "\($0.shape)", $0.form, Text.decimals($0.bitsPerWeight, 3)] },
-            [.left, .left, .left, .right])
+            rows.map { row in [row.name] + (row.elements.first.map(cells) ?? []) }, [.left, .left, .left, .right])
     }
 
     private static func document(_ interface: CoreMLModel.Interface, in package: CoreMLPackage) -> JSON {

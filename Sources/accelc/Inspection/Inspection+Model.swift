@@ -6,10 +6,10 @@ import AccelTensors
 
 extension HuggingFaceModel: InspectedSource {
     func inspection(_ request: InspectionRequest) throws -> Inspection {
-        if isTensorsOnly, let file = checkpoint.files.first { return Inspection(file) }
+        if isTensorsOnly, let file = checkpoint.files.first { return Inspection(file, folds: request.folds) }
         let family = try family
         let survey = try ModelSurvey(of: checkpoint, by: family, shapes: request.shapes)
-        var inspection = Inspection(checkpoint, family, survey, tensors: request.tensors)
+        var inspection = Inspection(checkpoint, family, survey, request)
         if request.graph { inspection.text += "\n\n" + (try Inspection.graphs(of: self).joined(separator: "\n\n")) }
         return inspection
     }
@@ -18,7 +18,7 @@ extension HuggingFaceModel: InspectedSource {
 extension Inspection {
     /// Inspects a model: its family, its parts with their size and amount of computation, and the tensors that do not
     /// fit.
-    init(_ checkpoint: Checkpoint, _ family: any ModelFamily, _ survey: ModelSurvey, tensors: Bool) {
+    init(_ checkpoint: Checkpoint, _ family: any ModelFamily, _ survey: ModelSurvey, _ request: InspectionRequest) {
         let name = type(of: family).modelTypes.first ?? ""
         let architectures = (try? checkpoint.configuration["architectures"].array().map { try $0.string() }) ?? []
         let classes = architectures.isEmpty ? "" : " (\(architectures.joined(separator: ", ")))"
@@ -30,13 +30,19 @@ extension Inspection {
         ]
         var sections = [overview.joined(separator: "\n")]
         sections += survey.parts.map { Self.text(of: $0) }
-        let unused = survey.unused.map { "  \($0.name): \($0.reason)" }
-        let missing = survey.missing.map { "  \($0.name) \($0.shape): \($0.reason)" }
+        let unused = FoldedNames.all(survey.unused, name: \.name, kind: \.reason).flatMap { group in
+            group.elements.prefix(1).map { "  \(group.name): \($0.reason)" }
+        }
+        let missing = FoldedNames.all(survey.missing, name: \.name) { "\($0.shape): \($0.reason)" }.flatMap { group in
+            group.elements.prefix(1).map { "  \(group.name) \($0.shape): \($0.reason)" }
+        }
         sections.append(
-            [("unused tensors", unused), ("missing tensors", missing)].map { title, lines in
-                ([lines.isEmpty ? "\(title): none" : "\(title): \(lines.count)"] + lines).joined(separator: "\n")
+            [
+                ("unused tensors", survey.unused.count, unused), ("missing tensors", survey.missing.count, missing),
+            ].map { title, count, lines in
+                ([lines.isEmpty ? "\(title): none" : "\(title): \(count)"] + lines).joined(separator: "\n")
             }.joined(separator: "\n"))
-        if tensors { sections.append(Self.table(of: checkpoint.tensors)) }
+        if request.tensors { sections.append(Self.table(of: checkpoint.tensors, folds: request.folds)) }
         text = sections.joined(separator: "\n\n")
         warnings = checkpoint.remarks + survey.remarks
         json = [
@@ -67,9 +73,9 @@ extension Inspection {
         let request = part.isDefault ? "" : " (on request: --part \(program.name))"
         var lines = ["part \(program.name): \(size(of: part.parameters))\(request)"]
         lines[0] += ", role \(program.interface.role)"
-        lines += ports(of: program, .input).map { "  in     \($0)" }
-        lines += ports(of: program, .output).map { "  out    \($0)" }
-        lines += ports(of: program, .state).map { "  state  \($0)" }
+        lines += ports(of: program, .input, "in     ")
+        lines += ports(of: program, .output, "out    ")
+        lines += ports(of: program, .state, "state  ")
         if !program.dimensions.isEmpty {
             let rows = program.dimensions.map { dimension in
                 [
@@ -87,26 +93,9 @@ extension Inspection {
         return lines.joined(separator: "\n")
     }
 
-    /// Returns the ports with names, types, roles and links. Ports of one type whose names differ only in a number at
-    /// the end share a line.
-    private static func ports(of program: Program, _ side: RoleRule.Side) -> [String] {
-        let links = side == .input ? program.interface.links : []
-        var groups: [(stem: Substring, type: TensorType, names: [String])] = []
-        for port in program.ports where port.side == side {
-            let stem = port.name.prefix { !$0.isNumber }
-            if let index = groups.firstIndex(where: { $0.stem == stem && $0.type == port.type }) {
-                groups[index].names.append(port.name)
-            } else {
-                groups.append((stem, port.type, [port.name]))
-            }
-        }
-        return groups.map { group in
-            let last = group.names.count > 1 ? " to \(group.names[group.names.count - 1])" : ""
-            let roles = group.names.map { program.interface.role(of: $0, side) }
-            let role = roles[0].common(with: roles) ?? .opaque
-            let link = links.first { $0.input == group.names[0] }.map { ", from \($0.output) of \($0.part)" }
-            return "\(group.names[0])\(last) \(group.type): \(role)\(link ?? "")"
-        }
+    private static func ports(of program: Program, _ side: RoleRule.Side, _ head: String) -> [String] {
+        let ports = program.ports.filter { $0.side == side }
+        return lines(of: ports.map { ($0.name, "\($0.type)") }, side, of: program.interface, head)
     }
 
     private static func document(_ part: ModelSurvey.Part) -> JSON {

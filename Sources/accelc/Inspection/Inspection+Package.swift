@@ -9,13 +9,13 @@ import AccelWeightCompression
 
 extension PackagedModel: InspectedSource {
     func inspection(_ request: InspectionRequest) throws -> Inspection {
-        try Inspection(package, graph: request.graph, plan: request.plan, operators: request.operators)
+        try Inspection(package, request)
     }
 }
 
 extension Inspection {
     /// Inspects a package: its overview, its functions, and the storage of each tensor of its checkpoint.
-    init(_ package: AcceleratorPackage, graph: Bool, plan: Bool, operators: Bool) throws {
+    init(_ package: AcceleratorPackage, _ request: InspectionRequest) throws {
         let manifest = package.manifest
         let coverage = try PackageCoverage(of: package)
         let report = try package.report
@@ -24,15 +24,16 @@ extension Inspection {
         parts += try zip(program.functions, package.graph.functions).enumerated().map { index, pair in
             let (function, frozen) = pair
             var lines = [Self.signature(of: function)]
-            if graph { lines.append(frozen.program.lines.dropFirst().joined(separator: "\n")) }
-            if operators { lines.append(Self.operatorCounts(of: function)) }
-            if plan {
+            if request.graph { lines.append(frozen.program.lines.dropFirst().joined(separator: "\n")) }
+            if request.operators { lines.append(Self.operatorCounts(of: function)) }
+            if request.plan {
                 let kernels = try ExecutionPlan(program, function: index)
                 lines.append(Self.plan(of: function, kernels, weights: program.weights.map(\.name)))
             }
             return lines.joined(separator: "\n")
         }
-        parts += [coverage.schemes] + (graph || plan || operators ? [] : [coverage.tensors])
+        parts.append(coverage.schemes)
+        if request.tensors { parts.append(coverage.tensors(folds: request.folds)) }
         if !coverage.warnings.isEmpty { parts.append(coverage.warnings.joined(separator: "\n")) }
         text = parts.joined(separator: "\n\n")
         warnings = package.remarks
@@ -92,17 +93,13 @@ extension Inspection {
             "  role \(function.interface.role)",
         ]
         let interface = function.interface
-        lines += function.inputs.map { port in
-            let link = interface.links.first { $0.input == port.name }
-            return "  in   \(port.name) \(port.typeText): \(interface.role(of: port.name, .input))"
-                + (link.map { ", from \($0.output) of \($0.part)" } ?? "")
-        }
-        lines += function.states.map {
-            "  state \($0.name) \($0.typeText), \(Text.number($0.initial)) at first: \(interface.role(of: $0.name, .state))"
-        }
-        lines += function.outputs.map {
-            "  out  \($0.name) \($0.operand.elementType.rawValue)\($0.operand.shape): \(interface.role(of: $0.name, .output))"
-        }
+        lines += Self.lines(of: function.inputs.map { ($0.name, $0.typeText) }, .input, of: interface, "in   ")
+        lines += Self.lines(
+            of: function.states.map { ($0.name, "\($0.typeText), \(Text.number($0.initial)) at first") }, .state,
+            of: interface, "state ")
+        lines += Self.lines(
+            of: function.outputs.map { ($0.name, "\($0.operand.elementType.rawValue)\($0.operand.shape)") }, .output,
+            of: interface, "out  ")
         return lines.joined(separator: "\n")
     }
 

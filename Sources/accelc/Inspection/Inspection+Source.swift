@@ -18,11 +18,19 @@ extension Inspection {
                 functions.append(["name": .string(program.name), "interface": program.interface.json])
             }
         }
-        sections.append(
-            Text.table(
-                ["tensor", "shape", "stored as", "size"],
-                weights.map { [$0.name, "\($0.shape)", $0.scheme, Text.bytes($0.storedBits / 8)] },
-                [.left, .left, .left, .right]))
+        sections.append(Self.schemes(of: weights))
+        if request.tensors {
+            let rows = Self.folded(weights, request, name: \.name) { "\($0.shape)\t\($0.scheme)" }
+            sections.append(
+                Text.table(
+                    ["tensor", "shape", "stored as", "size"],
+                    rows.map { row in
+                        let bits = row.elements.reduce(0) { $0 + $1.storedBits }
+                        let first = row.elements.first
+                        return [row.name, first.map { "\($0.shape)" } ?? "", first?.scheme ?? "", Text.bytes(bits / 8)]
+                    },
+                    [.left, .left, .left, .left]))
+        }
         text = sections.joined(separator: "\n\n")
         warnings = source.remarks
         json = [
@@ -39,11 +47,31 @@ extension Inspection {
         ]
     }
 
+    /// Returns a table with a row for each scheme.
+    private static func schemes(of weights: [SourceWeight]) -> String {
+        let rows = Dictionary(grouping: weights, by: \.scheme).sorted { $0.key < $1.key }.map { scheme, weights in
+            let (count, bits) = weights.reduce((0, 0)) { ($0.0 + $1.shape.count, $0.1 + $1.storedBits) }
+            return [
+                scheme, Wording.grouped(weights.count), Wording.grouped(count), Text.bytes(bits / 8),
+                Text.decimals(Double(bits) / Double(max(count, 1)), 3),
+            ]
+        }
+        return Text.table(
+            ["stored as", "tensors", "weights", "size", "bits"], rows, [.left, .right, .right, .right, .right])
+    }
+
     private static func text(of program: Program, graph: Bool) -> String {
         var lines = ["function \(program.name)"]
-        lines += program.inputs.map { "  in   \($0.name) \(program.type(of: $0.value))" }
-        lines += program.states.map { "  state \($0.name) \(program.type(of: $0.value))" }
-        lines += program.outputs.map { "  out  \($0.name) \(program.type(of: $0.value))" }
+        for (head, ports) in [
+            ("in   ", program.inputs.map { ($0.name, $0.value) }),
+            ("state ", program.states.map { ($0.name, $0.value) }),
+            ("out  ", program.outputs.map { ($0.name, $0.value) }),
+        ] {
+            let folded = FoldedNames.all(ports, name: \.0) { "\(program.type(of: $0.1))" }
+            lines += folded.flatMap { group in
+                group.elements.prefix(1).map { "  \(head)\(group.name) \(program.type(of: $0.1))" }
+            }
+        }
         if graph { lines += program.lines.dropFirst() }
         return lines.joined(separator: "\n")
     }

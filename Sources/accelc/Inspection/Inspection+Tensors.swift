@@ -2,13 +2,13 @@ import AccelByteIO
 import AccelTensors
 
 extension Inspection {
-    /// Inspects a safetensors file: its tensors in the order of their bytes.
-    init(_ file: SafetensorsFile) {
+    /// Inspects a safetensors file: its tensors.
+    init(_ file: SafetensorsFile, folds: Bool) {
         var lines = [
             "\(file.path): \(Wording.count(file.tensors.count, "tensor")), \(Self.size(of: file.tensors))"
         ]
         lines += file.metadata.map { "  \($0.key): \($0.value)" }
-        lines.append(Self.table(of: file.tensors))
+        lines.append(Self.table(of: file.tensors, folds: folds))
         text = lines.joined(separator: "\n")
         json = [
             "kind": "safetensors", "file": .string(file.path),
@@ -23,11 +23,19 @@ extension Inspection {
         return "\(Wording.grouped(elements)) elements, \(Text.bytes(bytes))"
     }
 
-    static func table(of tensors: [StoredTensor]) -> String {
-        Text.table(
+    /// Returns a table of tensors. The size is that of all tensors of a line.
+    static func table(of tensors: [StoredTensor], folds: Bool) -> String {
+        let rows = folded(tensors, folds: folds, name: \.name) { "\($0.elementType.rawValue)\($0.shape)" }
+        return Text.table(
             ["tensor", "type", "shape", "size"],
-            tensors.map { [$0.name, $0.elementType.rawValue, $0.shape.description, Text.bytes($0.bytes.count)] },
-            [.left, .left, .left, .right])
+            rows.map { row in
+                let bytes = row.elements.reduce(0) { $0 + $1.bytes.count }
+                return [
+                    row.name, row.elements.first?.elementType.rawValue ?? "",
+                    row.elements.first?.shape.description ?? "", Text.bytes(bytes),
+                ]
+            },
+            [.left, .left, .left, .left])
     }
 
     static func json(of tensors: [StoredTensor]) -> JSON {

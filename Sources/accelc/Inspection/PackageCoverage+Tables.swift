@@ -38,19 +38,34 @@ extension PackageCoverage {
         ]
     }
 
-    /// The table with a row for each tensor.
-    var tensors: String {
-        Text.table(
+    /// Returns the table of tensors.
+    /// - Parameter folds: tensors that are stored alike, and whose names differ in consecutive numbers only, share a line.
+    func tensors(folds: Bool) -> String {
+        func cells(_ entry: CoverageEntry) -> [String] {
+            let tensor = entry.tensor
+            return [
+                tensor.elementType.rawValue, tensor.shape.description,
+                ([tensor.codec.specification] + entry.scaledAxes.map { "\($0) scaled" }).joined(separator: ", "),
+                Text.decimals(tensor.bitsPerWeight, 3), entry.readers.joined(separator: ", "),
+            ]
+        }
+        let rows = Inspection.folded(entries, folds: folds, name: \.tensor.name) {
+            cells($0).joined(separator: "\t")
+        }
+        return Text.table(
             ["tensor", "was", "shape", "stored as", "bits", "SQNR dB", "read by"],
-            entries.map { entry in
-                let tensor = entry.tensor
-                let sqnr = entry.distortion.squaredError == 0 ? "exact" : Text.decimals(entry.distortion.sqnr, 1)
-                return [
-                    tensor.name, tensor.elementType.rawValue, tensor.shape.description,
-                    ([tensor.codec.specification] + entry.scaledAxes.map { "\($0) scaled" }).joined(separator: ", "),
-                    Text.decimals(tensor.bitsPerWeight, 3), sqnr, entry.readers.joined(separator: ", "),
-                ]
+            rows.map { row in
+                let cells = row.elements.first.map(cells) ?? []
+                return [row.name] + cells.dropLast() + [Self.range(row.elements)] + cells.suffix(1)
             }, [.left, .left, .left, .left, .right, .right, .left])
+    }
+
+    /// Returns the SQNR of tensors: `40.1 to 44.0`.
+    private static func range(_ entries: [CoverageEntry]) -> String {
+        let lossy = entries.filter { $0.distortion.squaredError != 0 }.map(\.distortion.sqnr)
+        guard let low = lossy.min(), let high = lossy.max() else { return "exact" }
+        let (least, most) = (Text.decimals(low, 1), lossy.count < entries.count ? "exact" : Text.decimals(high, 1))
+        return least == most ? least : "\(least) to \(most)"
     }
 
     var json: JSON {

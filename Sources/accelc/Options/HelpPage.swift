@@ -1,6 +1,7 @@
 /// The text of help pages, made from the option tables.
 enum HelpPage {
-    static let width = 100
+    /// The columns of the page: 100, or those of a narrower terminal.
+    static var width: Int { min(100, Console.columns(of: 1) ?? 100) }
 
     static var overview: String {
         let column = (Commands.all.map { $0.name.count }.max() ?? 0) + 4
@@ -57,7 +58,7 @@ enum HelpPage {
 
     /// Returns two columns; an entry that is too long for the first column gets its own line.
     static func table(_ rows: [(String, String)]) -> String {
-        let column = min((rows.map { $0.0.count }.max() ?? 0) + 2, 28)
+        let column = min((rows.map { $0.0.count }.max() ?? 0) + 2, min(28, width / 3))
         return rows.map { row($0.0, $0.1, column: column) }.joined(separator: "\n")
     }
 
