@@ -44,6 +44,10 @@ public struct AccelError: ReportedError, Equatable {
     public var problem: String
     /// The location, e.g. `model[batch=1], input "input_ids"`; empty if the problem names it.
     public var location: String
+    /// The needed type, shape, version or number, e.g. `F32[1,4]`; nil if the error is about something else.
+    public var expected: String?
+    /// What there is instead, e.g. `F32[1,5]`; nil if the error is about something else, or nothing is there.
+    public var found: String?
     /// Advice, or the name that was probably meant.
     public var hint: String?
     /// The failed attempts, if no backend was left.
@@ -51,13 +55,22 @@ public struct AccelError: ReportedError, Equatable {
 
     /// An error with a problem, its location and advice.
     public init(
-        _ code: Code, _ problem: String, at location: String = "", hint: String? = nil, attempts: [BackendAttempt] = []
+        _ code: Code, _ problem: String, at location: String = "", expected: String? = nil, found: String? = nil,
+        hint: String? = nil, attempts: [BackendAttempt] = []
     ) {
         self.code = code
         self.problem = problem
         self.location = location
+        self.expected = expected
+        self.found = found
         self.hint = hint
         self.attempts = attempts
+    }
+
+    /// An error about another type, shape, version or number than is needed: its problem is `expected F32[1,4], found F32[1,5]`.
+    public init(_ code: Code, expected: String, found: String, at location: String = "", hint: String? = nil) {
+        self.init(
+            code, "expected \(expected), found \(found)", at: location, expected: expected, found: found, hint: hint)
     }
 
     /// Wraps an error of a lower layer, at a location. An `AccelError` is kept unchanged.

@@ -54,7 +54,7 @@ struct CStruct<Content: BitwiseCopyable> {
         let size = Int(start.loadUnaligned(as: UInt32.self))
         guard MemoryLayout<UInt64>.size...longest ~= size else {
             throw AccelError(
-                .invalid, "expected the size of the struct, found \(size)", at: "\(name).struct_size",
+                .invalid, expected: "the size of the struct", found: "\(size)", at: "\(name).struct_size",
                 hint: "set it to sizeof(\(name))")
         }
         let known = min(size, MemoryLayout<Content>.size)
@@ -83,14 +83,14 @@ package func optional<Content: BitwiseCopyable>(
 
 /// A pointer that must not be NULL.
 func required<Pointer>(_ pointer: Pointer?, _ name: String) throws(AccelError) -> Pointer {
-    guard let pointer else { throw AccelError(.invalid, "expected a pointer, found NULL", at: "argument \(name)") }
+    guard let pointer else { throw AccelError(.invalid, expected: "a pointer", found: "NULL", at: "argument \(name)") }
     return pointer
 }
 
 /// A string that must not be NULL.
 package func string(_ pointer: UnsafePointer<CChar>?, _ name: String) throws(AccelError) -> String {
     guard let text = String(validatingCString: try required(pointer, name)) else {
-        throw AccelError(.invalid, "expected UTF-8, found other bytes", at: "argument \(name)")
+        throw AccelError(.invalid, expected: "UTF-8", found: "other bytes", at: "argument \(name)")
     }
     return text
 }
@@ -104,7 +104,7 @@ func array<Element: BitwiseCopyable>(
     let (bytes, overflow) = count.multipliedReportingOverflow(by: MemoryLayout<Element>.stride)
     guard count > 0, !overflow, bytes <= 1 << 32 else {
         throw AccelError(
-            .invalid, "expected a number of elements, found \(UInt(bitPattern: count))", at: "argument \(name)")
+            .invalid, expected: "a number of elements", found: "\(UInt(bitPattern: count))", at: "argument \(name)")
     }
     return (0..<count).map { start.loadUnaligned(fromByteOffset: $0 * MemoryLayout<Element>.stride, as: Element.self) }
 }
@@ -114,7 +114,7 @@ package func number<Number: BinaryInteger>(
     _ value: Number, atMost most: Number, _ name: String
 ) throws(AccelError) -> Number? {
     guard value >= 0, value <= most else {
-        throw AccelError(.invalid, "expected a number from 0 to \(most), found \(value)", at: name)
+        throw AccelError(.invalid, expected: "a number from 0 to \(most)", found: "\(value)", at: name)
     }
     return value == 0 ? nil : value
 }
@@ -122,7 +122,7 @@ package func number<Number: BinaryInteger>(
 /// A time limit of the caller's; nil for none. More than a century is none.
 func timeLimit(_ milliseconds: Int64, _ name: String) throws(AccelError) -> Duration? {
     guard milliseconds >= 0 else {
-        throw AccelError(.invalid, "expected milliseconds, found \(milliseconds)", at: name)
+        throw AccelError(.invalid, expected: "milliseconds", found: "\(milliseconds)", at: name)
     }
     return 1..<1 << 42 ~= milliseconds ? .milliseconds(milliseconds) : nil
 }

@@ -67,7 +67,7 @@ final class CancelTokens: @unchecked Sendable {
         guard let pointer else { return nil }
         guard let handle = handle(pointer), has(handle, .live) || has(handle, .requested) else {
             throw AccelError(
-                .invalid, "expected an accel_cancel, found a pointer that is none", at: "a handle",
+                .invalid, expected: "an accel_cancel", found: "a pointer that is none", at: "a handle",
                 hint: "it was released, or another library made it")
         }
         return { [self] in has(handle, .requested) }

@@ -9,21 +9,12 @@ extension AccelError {
     /// Writes the parts to an error of the caller's, as far as its size goes.
     func write(to error: UnsafeMutablePointer<accel_error>?) {
         guard let error, var written = CStruct(filling: error) else { return }
-        let (expected, found) = expectedAndFound
         written.set(\.code, code.rawValue)
         written.set(\.message, description)
         written.set(\.place, location)
-        written.set(\.expected, expected)
-        written.set(\.found, found)
+        written.set(\.expected, expected ?? "")
+        written.set(\.found, found ?? "")
         written.set(\.hint, hint ?? "")
-    }
-
-    /// The values of problems of the form `expected A, found B`.
-    private var expectedAndFound: (String, String) {
-        guard let start = problem.place(of: "expected ") else { return ("", "") }
-        let rest = problem[start.upperBound...]
-        guard let middle = rest.place(of: ", found ") else { return (String(rest), "") }
-        return (String(rest[..<middle.lowerBound]), String(rest[middle.upperBound...]))
     }
 }
 

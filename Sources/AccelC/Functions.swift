@@ -52,7 +52,8 @@ final class FunctionObject: HandledObject {
     /// - Throws: `AccelError` (invalid) for a number that is no kind.
     func ports(_ kind: UInt32) throws(AccelError) -> [LentPort] {
         guard kind < ports.count else {
-            throw AccelError(.invalid, "expected ACCEL_INPUT, ACCEL_OUTPUT or ACCEL_STATE, found \(kind)", at: "kind")
+            throw AccelError(
+                .invalid, expected: "ACCEL_INPUT, ACCEL_OUTPUT or ACCEL_STATE", found: "\(kind)", at: "kind")
         }
         return ports[Int(kind)]
     }
@@ -67,7 +68,7 @@ extension RunOptions {
         self.init()
         guard let run = try optional(run, "accel_run") else { return }
         guard run.flags == 0 else {
-            throw AccelError(.unsupported, "expected 0, found \(run.flags)", at: "accel_run.flags")
+            throw AccelError(.unsupported, expected: "0", found: "\(run.flags)", at: "accel_run.flags")
         }
         timeLimit = try AccelC.timeLimit(run.time_limit_ms, "accel_run.time_limit_ms")
         isCancelled = try CancelTokens.all.poll(run.cancel)
@@ -91,7 +92,7 @@ extension RunOptions {
         let ports = try HandleTable.all.object(function, as: FunctionObject.self).ports(kind)
         guard ports.indices.contains(index) else {
             throw AccelError(
-                .notFound, "expected an index below \(ports.count), found \(UInt(bitPattern: index))", at: "index")
+                .notFound, expected: "an index below \(ports.count)", found: "\(UInt(bitPattern: index))", at: "index")
         }
         guard var written = CStruct(filling: target) else { throw AccelError(unset: "accel_port") }
         let lent = ports[index]
@@ -114,7 +115,7 @@ extension RunOptions {
         let arguments = try RunArguments(object, inputs, inputCount, outputs, outputCount)
         if let lent = arguments.lent.first {
             throw AccelError(
-                .invalid, "expected memory, found NULL", at: arguments.place(of: lent.name),
+                .invalid, expected: "memory", found: "NULL", at: arguments.place(of: lent.name),
                 hint: "give memory, or run the function in a session")
         }
         _ = try object.function.run(arguments.inputs, into: arguments.memory, try RunOptions(run))
@@ -125,7 +126,7 @@ extension AccelError {
     /// A struct to fill in whose size was not set.
     init(unset name: String) {
         self.init(
-            .invalid, "expected the size of the struct, found 0", at: "\(name).struct_size",
+            .invalid, expected: "the size of the struct", found: "0", at: "\(name).struct_size",
             hint: "set it to sizeof(\(name))")
     }
 }

@@ -62,11 +62,11 @@ extension AccelTensor {
         let expected = shape.count * type.byteCount
         guard tensor.byte_count == expected else {
             throw AccelError(
-                .invalid, "expected \(type.rawValue)\(shape), found \(UInt(bitPattern: tensor.byte_count)) bytes",
+                .invalid, expected: "\(type.rawValue)\(shape)", found: "\(UInt(bitPattern: tensor.byte_count)) bytes",
                 at: place)
         }
         guard expected == 0 || tensor.data != nil else {
-            throw AccelError(.invalid, "expected \(type.rawValue)\(shape), found NULL", at: place)
+            throw AccelError(.invalid, expected: "\(type.rawValue)\(shape)", found: "NULL", at: place)
         }
         let bytes = [UInt8](UnsafeRawBufferPointer(start: tensor.data, count: expected))
         self.init(StoredTensor(name: "", elementType: type, shape: shape, bytes: ByteView(bytes)))

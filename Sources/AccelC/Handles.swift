@@ -8,7 +8,7 @@ struct Handle: Hashable, Sendable {
     /// The types of handles.
     enum Kind: UInt, Sendable {
         case model = 1
-        case function, session, snapshot, stream, cancel
+        case function, session, snapshot, stream, cancel, store
 
         /// The type in C.
         var name: String { "accel_\(self)" }
@@ -126,11 +126,11 @@ extension Handle {
     /// - Throws: `AccelError` (invalid) for NULL, for a handle of another type, and for what is none.
     init(of kind: Kind, _ pointer: OpaquePointer?) throws(AccelError) {
         guard let pointer else {
-            throw AccelError(.invalid, "expected an \(kind.name), found NULL", at: "a handle")
+            throw AccelError(.invalid, expected: "an \(kind.name)", found: "NULL", at: "a handle")
         }
         guard let handle = Handle(pointer) else { throw AccelError(released: kind) }
         guard handle.kind == kind else {
-            throw AccelError(.invalid, "expected an \(kind.name), found an \(handle.kind.name)", at: "a handle")
+            throw AccelError(.invalid, expected: "an \(kind.name)", found: "an \(handle.kind.name)", at: "a handle")
         }
         self = handle
     }
@@ -139,7 +139,7 @@ extension Handle {
 extension AccelError {
     fileprivate init(released kind: Handle.Kind) {
         self.init(
-            .invalid, "expected an \(kind.name), found a pointer that is none", at: "a handle",
+            .invalid, expected: "an \(kind.name)", found: "a pointer that is none", at: "a handle",
             hint: "it was released, or another library made it")
     }
 }

@@ -35,6 +35,24 @@ final class ModelObject: HandledObject {
         self.functions = functions
     }
 
+    /// Opens a model, as the options of the caller say.
+    convenience init(
+        opening source: AccelModel.Source, _ options: UnsafePointer<accel_options>?
+    ) throws(AccelError) {
+        let options = try optional(options, "accel_options")
+        var configuration = try Configuration(options)
+        configuration.registry = RegisteredBackends.all.registry
+        let trust = Trust(options?.verify, options?.context)
+        let progress = options?.progress.map { Callback(function: $0, context: options?.context) }
+        let isCancelled = try cancelPoll(options?.cancel)
+        try self.init(
+            WaitingThread.wait(until: isCancelled) { [configuration] () async throws(AccelError) -> AccelModel in
+                try await AccelModel(source, trust: trust, configuration: configuration) {
+                    progress?.function(progress?.context, $0.kind.rawValue, $0.fraction, nil)
+                }
+            })
+    }
+
     var infoText: UnsafePointer<CChar> { info.pointer }
     func releaseFunctions() { Self.release(functions) }
 
@@ -73,7 +91,7 @@ struct Callback<Function>: @unchecked Sendable {
 }
 
 /// Asks the caller whether a signature is accepted.
-private struct CallbackVerifier: SignatureVerifier {
+struct CallbackVerifier: SignatureVerifier {
     let callback:
         Callback<@convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeRawPointer?, Int) -> Int32>
 
@@ -84,6 +102,14 @@ private struct CallbackVerifier: SignatureVerifier {
         guard status == 0 else {
             throw AccelError(.untrusted, "the program's verifier refuses the signature: status \(status)", at: "")
         }
+    }
+}
+
+extension Trust {
+    /// A signature that the caller accepts; intact bytes without a callback.
+    init(_ verify: accel_verify?, _ context: UnsafeMutableRawPointer?) {
+        self =
+            verify.map { .signed(CallbackVerifier(callback: Callback(function: $0, context: context))) } ?? .intact
     }
 }
 
@@ -127,20 +153,7 @@ extension AccelModel.Source {
 ) -> accel_status {
     attempt(error) { () throws(AccelError) in
         try HandleTable.all.give(to: model, "model") { () throws(AccelError) in
-            let source = AccelModel.Source(try string(source, "source"))
-            let options = try optional(options, "accel_options")
-            let configuration = try Configuration(options)
-            let verify = options?.verify.map {
-                CallbackVerifier(callback: Callback(function: $0, context: options?.context))
-            }
-            let trust: Trust = verify.map { .signed($0) } ?? .intact
-            let progress = options?.progress.map { Callback(function: $0, context: options?.context) }
-            let opened = try WaitingThread.wait { () async throws(AccelError) -> AccelModel in
-                try await AccelModel(source, trust: trust, configuration: configuration) {
-                    progress?.function(progress?.context, $0.kind.rawValue, $0.fraction, nil)
-                }
-            }
-            return try ModelObject(opened)
+            try ModelObject(opening: AccelModel.Source(try string(source, "source")), options)
         }
     }
 }

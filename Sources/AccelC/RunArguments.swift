@@ -48,18 +48,19 @@ struct RunArguments: Sendable {
         guard let data = tensor.data else {
             guard tensor.byte_count == 0 else {
                 throw AccelError(
-                    .invalid, "expected memory, found NULL of \(UInt(bitPattern: tensor.byte_count)) bytes", at: place)
+                    .invalid, expected: "memory", found: "NULL of \(UInt(bitPattern: tensor.byte_count)) bytes",
+                    at: place)
             }
             lent.append(Lent(name: name, index: index))
             return memory.append(OutputMemory(name, nil))
         }
         let (type, shape) = try tensor.typeAndShape(for: expected, place)
         guard type == expected.elementType, shape == expected.shape else {
-            throw AccelError(.invalid, "expected \(expected.typeText), found \(type.rawValue)\(shape)", at: place)
+            throw AccelError(.invalid, expected: expected.typeText, found: "\(type.rawValue)\(shape)", at: place)
         }
         guard tensor.byte_count == lentPort.byteCount else {
             throw AccelError(
-                .invalid, "expected \(lentPort.byteCount) bytes, found \(UInt(bitPattern: tensor.byte_count))",
+                .invalid, expected: "\(lentPort.byteCount) bytes", found: "\(UInt(bitPattern: tensor.byte_count))",
                 at: place)
         }
         memory.append(OutputMemory(name, UnsafeMutableRawBufferPointer(start: data, count: tensor.byte_count)))
@@ -95,17 +96,18 @@ extension accel_tensor {
     func ownTypeAndShape(_ place: String) throws(AccelError) -> (ElementType, Shape) {
         guard let elementType = ElementType(number: type) else {
             throw AccelError(
-                .invalid, "expected a type such as ACCEL_F32, found \(type)", at: place, hint: "ask accel_function_port"
+                .invalid, expected: "a type such as ACCEL_F32", found: "\(type)", at: place,
+                hint: "ask accel_function_port"
             )
         }
         guard 0...64 ~= rank else {
-            throw AccelError(.invalid, "expected a rank of at most 64, found \(UInt(bitPattern: rank))", at: place)
+            throw AccelError(.invalid, expected: "a rank of at most 64", found: "\(UInt(bitPattern: rank))", at: place)
         }
         let dimensions = try array(shape, rank, "shape")
         let found = Shape(dimensions.map { Int(clamping: $0) })
         guard dimensions.allSatisfy({ $0 >= 0 }), let count = found.checkedCount,
             !count.multipliedReportingOverflow(by: elementType.byteCount).overflow
-        else { throw AccelError(.invalid, "expected a shape, found \(dimensions), which has no size", at: place) }
+        else { throw AccelError(.invalid, expected: "a shape", found: "\(dimensions), which has no size", at: place) }
         return (elementType, found)
     }
 }
@@ -129,18 +131,18 @@ extension StoredTensor {
         let expected = shape.count * type.byteCount
         guard tensor.byte_count == expected else {
             let found = UInt(bitPattern: tensor.byte_count)
-            throw AccelError(.invalid, "expected \(port.typeText), found \(found) bytes", at: place)
+            throw AccelError(.invalid, expected: port.typeText, found: "\(found) bytes", at: place)
         }
         guard expected > 0 else {
             self.init(name: name, elementType: type, shape: shape, bytes: ByteView([UInt8]()))
             return
         }
         guard let data = tensor.data else {
-            throw AccelError(.invalid, "expected \(port.typeText), found NULL", at: place)
+            throw AccelError(.invalid, expected: port.typeText, found: "NULL", at: place)
         }
         guard UInt(bitPattern: data) % UInt(type.byteCount) == 0 else {
             throw AccelError(
-                .invalid, "expected memory on a boundary of \(type.byteCount) bytes, found an address that is none",
+                .invalid, expected: "memory on a boundary of \(type.byteCount) bytes", found: "an address that is none",
                 at: place, hint: "copy the elements to memory that is aligned to them")
         }
         self.init(
@@ -158,7 +160,7 @@ struct TensorArray: @unchecked Sendable {
     init(_ pointer: UnsafePointer<accel_tensor>?, _ count: Int, _ name: String) throws(AccelError) {
         guard 0...4096 ~= count else {
             throw AccelError(
-                .invalid, "expected at most 4096 tensors, found \(UInt(bitPattern: count))", at: "argument \(name)")
+                .invalid, expected: "at most 4096 tensors", found: "\(UInt(bitPattern: count))", at: "argument \(name)")
         }
         self.count = count
         guard count > 0 else {
@@ -176,7 +178,7 @@ struct TensorArray: @unchecked Sendable {
         let size = Int(UnsafeRawPointer(pointer).loadUnaligned(as: UInt32.self))
         guard size == stride else {
             throw AccelError(
-                .invalid, "expected the size of the first element, \(stride), found \(size)",
+                .invalid, expected: "the size of the first element, \(stride)", found: "\(size)",
                 at: "accel_tensor.struct_size", hint: "set it to sizeof(accel_tensor)")
         }
         return try CStruct.read(pointer, "accel_tensor")

@@ -44,17 +44,31 @@ CK_INLINE void add_entries_plain(const float *x, const uint32_t *words, const fl
 
 #else
 
+#if CK_X86
+#define add_products ck_add_products_plain
+#else
+CK_INLINE void add_products(const float *a, const float *b, float *sums) {
+    for (int lane = 0; lane < 16; lane++) sums[lane] = __builtin_fmaf(a[lane], b[lane], sums[lane]);
+}
+#endif
+
 CK_INLINE void add_entries_plain(const float *x, const uint32_t *words, const float *table, float *even, float *odd) {
     for (int code = 0; code < 8; code++) {
-        float *sums = code % 2 ? odd : even;
-        for (int lane = 0; lane < 16; lane++)
-            sums[lane] = __builtin_fmaf(table[words[lane] >> (4 * code) & 15], x[16 * code + lane], sums[lane]);
+        float entries[16];
+        for (int lane = 0; lane < 16; lane++) entries[lane] = table[words[lane] >> (4 * code) & 15];
+        add_products(entries, x + 16 * code, code % 2 ? odd : even);
     }
 }
 
 #endif
 
-CK_INLINE void widen_plain(const uint8_t *from, size_t count, float *target) {
+#if CK_ARM
+CK_INLINE
+#else
+// By many instructions for each number: not in place.
+static __attribute__((noinline))
+#endif
+void widen_plain(const uint8_t *from, size_t count, float *target) {
     size_t i = 0;
 #if CK_ARM
     for (; i + 4 <= count; i += 4)

@@ -11,7 +11,11 @@ typedef int32_t NAME(ints) __attribute__((ext_vector_type(16), aligned(4)));
 #define INTS NAME(ints)
 #define WIDE(x) __builtin_convertvector(x, DOUBLES)
 #define NARROW(x) __builtin_convertvector(x, FLOATS)
+#if NAME(FMA_IS_CALL)
+#define FMA(a, b, c) FMA_BY_CALL(FLOATS, a, b, c)
+#else
 #define FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
+#endif
 
 /// A number of twice the precision of float32: the sum of two, of which the lower is at most half a unit of the higher.
 typedef struct {

@@ -94,6 +94,22 @@ CK_TARGET_AVX2 CK_INLINE __m256 entries_of_16(__m256 low, __m256 high, __m256i c
 }
 #endif
 
+#if CK_X86
+/// Adds sixteen products, each with one rounding, on processors that have no instruction for it. Each product is a call, of which
+/// all kernels of the plain set together would have a megabyte, if they were not in one place.
+void ck_add_products_plain(const float *a, const float *b, float *sums);
+
+/// The sets NAME whose sums call that function.
+#define FMA_IS_CALL_plain 1
+#define FMA_BY_CALL(vector, a, b, c)                                                                        \
+    ({                                                                                                      \
+        const vector fma_a = (a), fma_b = (b);                                                              \
+        vector fma_c = (c);                                                                                 \
+        ck_add_products_plain((const float *)&fma_a, (const float *)&fma_b, (float *)&fma_c);               \
+        fma_c;                                                                                              \
+    })
+#endif
+
 /// Calls the variant of a kernel for the instruction set in use: `_plain`, `_avx2` or `_avx512`.
 #if CK_X86
 #define CK_CHOOSE(kernel, ...)                                         \

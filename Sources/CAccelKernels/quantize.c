@@ -139,14 +139,28 @@ CK_TARGET_AVX512 CK_INLINE void sum_ratios_avx512(const int16_t *x, size_t count
 
 #endif
 
+// By many instructions for each number: not in place.
+static __attribute__((noinline)) void narrow_halves(const f32x16 *v, uint16_t *p) {
+    for (int k = 0; k < 16; k++) p[k] = narrow_f16((*v)[k]);
+}
+
+#if !CK_ARM
+static __attribute__((noinline)) void widen_halves(const uint8_t *p, f32x16 *v) {
+    for (int k = 0; k < 16; k++) {
+        uint16_t half;
+        ck_copy(&half, p + 2 * k, 2);
+        (*v)[k] = widen_f16(half);
+    }
+}
+#endif
+
 #define NAME(x) x##_plain
 #define SUM_RATIOS sum_ratios_plain
 #define TARGET
 #define DIVIDE DIVIDE_PLAIN
 #define FUSED(a, b, c) ((a) * (b) + (c))
 #define FROM_INTEGER(x) ((x) - (((x) + INTEGER_ROUNDER) - INTEGER_ROUNDER))
-#define NARROW_F16(v, p) \
-    for (int k = 0; k < 16; k++) (p)[k] = narrow_f16((v)[k])
+#define NARROW_F16(v, p) narrow_halves(&(v), p)
 #if CK_ARM
 #define WIDEN_F16(p, v)                                                                             \
     {                                                                                               \
@@ -159,12 +173,7 @@ CK_TARGET_AVX512 CK_INLINE void sum_ratios_avx512(const int16_t *x, size_t count
         ck_copy(v, parts, 64);                                                                      \
     }
 #else
-#define WIDEN_F16(p, v)                             \
-    for (int k = 0; k < 16; k++) {                  \
-        uint16_t half;                              \
-        ck_copy(&half, (p) + 2 * k, 2);             \
-        (*(v))[k] = widen_f16(half);                \
-    }
+#define WIDEN_F16(p, v) widen_halves(p, v)
 #endif
 #include "quantize_body.h"
 #include "refine_body.h"

@@ -5,7 +5,11 @@ typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
 typedef float NAME(four) __attribute__((ext_vector_type(4), aligned(4)));
 typedef float NAME(eight) __attribute__((ext_vector_type(8), aligned(4)));
 #define FLOATS NAME(floats)
+#if NAME(FMA_IS_CALL)
+#define FMA(a, b, c) FMA_BY_CALL(FLOATS, a, b, c)
+#else
 #define FMA(a, b, c) __builtin_elementwise_fma(a, b, c)
+#endif
 #define AT(p) (*(const FLOATS *)(p))
 
 TARGET CK_INLINE float NAME(sum)(const FLOATS *values) { return IN_HALVES(float, *values, SUM_OF); }

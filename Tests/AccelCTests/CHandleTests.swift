@@ -26,20 +26,25 @@ struct CHandleTests {
             ("next", accel_stream_next(handle, &token, nil)),
             ("summary", accel_stream_summary(handle, &summary, nil)),
             ("request", accel_cancel_request(handle)),
+            ("list", accel_store_list(handle, { _, _ in }, nil, nil)),
+            ("store_model", accel_store_model(handle, "m", nil, &out, nil)),
+            ("update", accel_store_update(handle, "m", "/nowhere", nil, nil)),
+            ("roll_back", accel_store_roll_back(handle, "m", nil)),
+            ("remove", accel_store_remove(handle, "m", nil)),
         ]
     }
 
     private static func releases(_ handle: OpaquePointer?) -> [Int32] {
         [
             accel_model_release(handle), accel_session_release(handle), accel_stream_release(handle),
-            accel_snapshot_release(handle), accel_cancel_release(handle),
+            accel_snapshot_release(handle), accel_cancel_release(handle), accel_store_release(handle),
         ]
     }
 
     @Test("NULL is refused by every call, and released without an error, as free does")
     func null() {
         for (name, status) in Self.statuses(nil, nil) { #expect(status == Int32(ACCEL_INVALID), "\(name)") }
-        #expect(Self.releases(nil) == [0, 0, 0, 0, 0])
+        #expect(Self.releases(nil) == [0, 0, 0, 0, 0, 0])
         #expect(accel_model_info_json(nil) == nil && accel_model_function_count(nil) == 0)
         #expect(accel_model_function_at(nil, 0) == nil && accel_function_name(nil) == nil)
         #expect(accel_function_port_count(nil, 0) == 0 && accel_snapshot_byte_count(nil) == 0)
@@ -56,7 +61,7 @@ struct CHandleTests {
         for number in numbers {
             let handle = OpaquePointer(bitPattern: number)
             for (name, status) in Self.statuses(handle, handle) { #expect(status == 2, "\(name) of \(number)") }
-            #expect(Self.releases(handle) == [2, 2, 2, 2, 2], "\(number)")
+            #expect(Self.releases(handle) == [2, 2, 2, 2, 2, 2], "\(number)")
         }
     }
 
@@ -100,7 +105,7 @@ struct CHandleTests {
         for handle in gone {
             #expect(!again.contains(handle))
             for (name, status) in Self.statuses(handle, handle) { #expect(status == 2, "\(name)") }
-            #expect(Self.releases(handle) == [2, 2, 2, 2, 2])
+            #expect(Self.releases(handle) == [2, 2, 2, 2, 2, 2])
         }
         for session in again { accel_session_release(session) }
     }

@@ -211,6 +211,9 @@ struct CRunTests {
         #expect(accel_model_open(nil, nil, &model, &error.parts) == 2 && error.place == "argument source")
         #expect(accel_model_open("/nowhere", nil, nil, &error.parts) == 2 && error.place == "argument model")
         let path = try CPackages.encoder.get()
+        nonisolated(unsafe) let requested = accel_cancel_create()
+        defer { accel_cancel_release(requested) }
+        #expect(accel_cancel_request(requested) == 0)
         for (change, status) in [
             ({ $0.preset = 9 }, ACCEL_INVALID), ({ $0.threads = -1 }, ACCEL_INVALID),
             ({ $0.threads = .max }, ACCEL_INVALID),
@@ -219,6 +222,7 @@ struct CRunTests {
             ({ $0.struct_size = 7 }, ACCEL_INVALID),
             ({ $0.struct_size = .max }, ACCEL_INVALID), ({ $0.verify = { _, _, _, _ in 1 } }, ACCEL_UNTRUSTED),
             ({ $0.verify = { _, _, manifest, count in manifest == nil || count == 0 ? 1 : 0 } }, ACCEL_OK),
+            ({ $0.cancel = requested }, ACCEL_CANCELLED), ({ $0.cancel = OpaquePointer(bitPattern: 1) }, ACCEL_INVALID),
         ] as [((inout accel_options) -> Void, Int)] {
             var options = accel_options()
             options.struct_size = UInt32(MemoryLayout<accel_options>.size)

@@ -31,6 +31,8 @@ private enum CFixture {
         } catch { preconditionFailure("\(error)") }
         return path
     }()
+    /// The folder of a store.
+    static let store = "\(folder?.path ?? "")/store"
     nonisolated(unsafe) static var model: OpaquePointer?
 }
 
@@ -168,7 +170,7 @@ public final class CCalls {
 
     private func release(_ handle: OpaquePointer?) {
         _ = (accel_stream_release(handle), accel_session_release(handle), accel_snapshot_release(handle))
-        _ = (accel_cancel_release(handle), accel_model_release(handle))
+        _ = (accel_cancel_release(handle), accel_model_release(handle), accel_store_release(handle))
     }
 
     /// One call; its status is one of the header's, and the error has it.
@@ -180,7 +182,7 @@ public final class CCalls {
         let size = error.map { UnsafeRawPointer($0).load(as: UInt32.self) } ?? 0
         var (made, token) = (OpaquePointer(bitPattern: 0), Int64(0))
         var status: accel_status?
-        switch byte() % 20 {
+        switch byte() % 24 {
         case 0: status = accel_session_create(handle(), &made, error)
         case 1, 2: status = accel_session_generate(handle(), generation(), &made, error)
         case 3, 4, 5: status = accel_stream_next(handle(), &token, error)
@@ -209,6 +211,27 @@ public final class CCalls {
             _ = (accel_function_name(handle()), accel_model_info_json(handle()), accel_snapshot_byte_count(handle()))
         case 17: _ = (accel_cancel_request(handle()), accel_status_text(Int32(truncatingIfNeeded: choose(numbers))))
         case 18: release(byte() % 4 == 0 ? handle() : handles.last ?? nil)
+        case 19:
+            let options = `struct`(accel_store_options()) { options in
+                options.flags = byte() == 1 ? 1 : 0
+                options.profile = UnsafePointer(text())
+                options.byte_limit = UInt64(bitPattern: choose(numbers))
+            }
+            status = accel_store_open(byte() % 8 == 0 ? CFixture.path : CFixture.store, options, &made, error)
+        case 20:
+            let each: accel_each_stored = { _, _ in }
+            status = accel_store_list(handle(), byte() % 4 == 0 ? nil : each, nil, error)
+        case 21: status = accel_store_model(handle(), text(), `struct`(accel_options()) { _ in }, &made, error)
+        case 22:
+            let name = text()
+            switch byte() % 4 {
+            case 0: status = accel_store_roll_back(handle(), name, error)
+            case 1: status = accel_store_remove(handle(), name, error)
+            default:
+                let options = `struct`(accel_options()) { $0.cancel = handle() }
+                let path = byte() % 8 == 0 ? "/nowhere" : CFixture.path
+                status = accel_store_update(handle(), name, path, options, error)
+            }
         default:
             let options = `struct`(accel_options()) { options in
                 options.preset = UInt32(choose([4, 0, 1, 2, 3, 5]))
@@ -216,6 +239,7 @@ public final class CCalls {
                 options.threads = Int32(truncatingIfNeeded: choose(numbers))
                 options.concurrency = Int32(truncatingIfNeeded: choose(numbers))
                 options.memory_limit = UInt64(bitPattern: choose(numbers))
+                options.cancel = handle()
             }
             status = accel_model_open(byte() % 2 == 0 ? CFixture.path : "/nowhere", options, &made, error)
         }

@@ -123,19 +123,24 @@ enum OperatorLoads {
     private static let products: [(String, [Make])] = {
         let matrix: [OperatorLoad.Operand] = [.floats(256, 2048), .floats(4096, 2048)]
         let vector: [OperatorLoad.Operand] = [.floats(1, 4096), .floats(8192, 4096)]
+        let tall: [OperatorLoad.Operand] = [.floats(1 << 15, 1024), .floats(512, 1024)]
         let attention = Attention(scale: 0.125)
         return [
             entry(
                 Linear(), load("a matrix", Linear(), matrix, weights: 1), load("inputs", Linear(), matrix),
+                load("many rows", Linear(), tall, weights: 1),
+                load("many rows and int4", Linear(), tall, weights: 1, codec: "int4:block=32"),
                 load("a vector", Linear(), vector, weights: 1),
                 load("a matrix of int4", Linear(), matrix, weights: 1, codec: "int4:block=32"),
                 load("a vector and int4", Linear(), vector, weights: 1, codec: "int4:block=32")),
             entry(
                 QuantizedLinear(), load("a matrix", QuantizedLinear(), matrix, weights: 1, codec: "int8"),
+                load("many rows", QuantizedLinear(), tall, weights: 1, codec: "int8"),
                 load("a vector", QuantizedLinear(), vector, weights: 1, codec: "int8")),
             entry(
                 MatMul(), load("squares", MatMul(), [.floats(1536, 1536), .floats(1536, 1536)]),
-                load("few rows", MatMul(), [.floats(2, 4096), .floats(4096, 4096)])),
+                load("few rows", MatMul(), [.floats(2, 4096), .floats(4096, 4096)]),
+                load("many rows", MatMul(), [.floats(1 << 15, 1024), .floats(1024, 256)])),
             entry(
                 attention,
                 load("a text", attention, [.floats(1, 4, 2048, 64), .floats(1, 4, 2048, 64), .floats(1, 4, 2048, 64)]),
@@ -157,6 +162,7 @@ enum OperatorLoads {
         let image = Conv(Window(axes: 2, padding: 1))
         let depth = Conv(Window(padding: 3), groups: 256)
         let up = ConvTranspose(Window(stride: 2, padding: 1))
+        let larger = ConvTranspose(Window(axes: 2, stride: 2, padding: 1))
         return [
             entry(
                 Conv(), load("a signal", Conv(Window(padding: 1)), [.floats(1, 128, 16384), .floats(128, 128, 3)]),
@@ -165,7 +171,8 @@ enum OperatorLoads {
                 load("channels apart", depth, [.floats(1, 256, 16384), .floats(256, 1, 7)])),
             entry(
                 up, load("a signal", up, [.floats(1, 128, 8192), .floats(128, 128, 4)]),
-                load("one channel", up, [.floats(1, 1, many / 8), .floats(1, 1, 4)])),
+                load("one channel", up, [.floats(1, 1, many / 8), .floats(1, 1, 4)]),
+                load("an image", larger, [.floats(1, 64, 96, 96), .floats(64, 32, 4, 4)])),
         ]
     }()
 }

@@ -131,11 +131,12 @@ public struct FunctionDescription: Equatable, Sendable {
         for port in inputs {
             let path = "\(name), input \"\(port.name)\""
             guard let tensor = given[port.name] else {
-                throw AccelError(.invalid, "is missing; expected \(port.typeText)", at: path)
+                throw AccelError(
+                    .invalid, "is missing; expected \(port.typeText)", at: path, expected: port.typeText)
             }
             guard tensor.elementType == port.elementType, tensor.shape == port.shape else {
                 throw AccelError(
-                    .invalid, "expected \(port.typeText), found \(tensor.elementType.rawValue)\(tensor.shape)",
+                    .invalid, expected: port.typeText, found: "\(tensor.elementType.rawValue)\(tensor.shape)",
                     at: path)
             }
         }
@@ -154,7 +155,7 @@ public struct FunctionDescription: Equatable, Sendable {
             let expected = port.shape.count * port.elementType.byteCount
             guard bytes.count == expected else {
                 throw AccelError(
-                    .invalid, "expected \(expected) bytes, found \(bytes.count)",
+                    .invalid, expected: "\(expected) bytes", found: "\(bytes.count)",
                     at: "\(name), output \"\(output.name)\"")
             }
         }

@@ -29,7 +29,8 @@ extension PackageProbe {
                 let found = stride(from: 0, to: numbers.count, by: output.stride).map { numbers[$0] }
                 guard found.count == output.values.count else {
                     throw AccelError(
-                        .corrupt, "the probe has \(output.values.count) samples, expected \(found.count)", at: place)
+                        .corrupt, "the probe has \(output.values.count) samples, expected \(found.count)", at: place,
+                        expected: "\(found.count) samples", found: "\(output.values.count)")
                 }
                 let scale = output.values.map(abs).max() ?? 0
                 for (index, (number, expected)) in zip(found, output.values).enumerated() where number != expected {
@@ -39,7 +40,7 @@ extension PackageProbe {
                             .numerics,
                             "element \(index * output.stride) is \(number), the package's probe has \(expected): "
                                 + "differs by \(difference) of the largest, at most \(limit) is allowed for \(backend)",
-                            at: place)
+                            at: place, expected: "\(expected)", found: "\(number)")
                     }
                     largest = max(largest, difference)
                 }

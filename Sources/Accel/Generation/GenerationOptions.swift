@@ -37,14 +37,17 @@ public struct GenerationOptions: Sendable {
 
     /// - Throws: `AccelError` (invalid) for numbers that mean nothing.
     package func check() throws(AccelError) {
-        func refuse(_ problem: String) -> AccelError { AccelError(.invalid, problem, at: "options of generation") }
-        guard maxTokens >= 0 else { throw refuse("\(maxTokens) tokens are asked for") }
+        let place = "options of generation"
+        func refuse(_ expected: String, _ found: String) -> AccelError {
+            AccelError(.invalid, expected: expected, found: found, at: place)
+        }
+        guard maxTokens >= 0 else { throw AccelError(.invalid, "\(maxTokens) tokens are asked for", at: place) }
         guard case .random(let temperature, let topK, let topP, _) = sampling else { return }
         guard temperature.isFinite, temperature > 0 else {
-            throw refuse("expected a temperature above 0, found \(temperature)")
+            throw refuse("a temperature above 0", "\(temperature)")
         }
-        guard topK ?? 1 >= 1 else { throw refuse("expected a topK of 1 or more, found \(topK ?? 0)") }
-        guard 0...1 ~= topP else { throw refuse("expected a topP from 0 to 1, found \(topP)") }
+        guard topK ?? 1 >= 1 else { throw refuse("a topK of 1 or more", "\(topK ?? 0)") }
+        guard 0...1 ~= topP else { throw refuse("a topP from 0 to 1", "\(topP)") }
     }
 }
 

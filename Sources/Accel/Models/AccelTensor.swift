@@ -147,7 +147,7 @@ public struct AccelTensor: Sendable {
 
     private func check<Element: ExecutionElement>(_ type: Element.Type) throws(AccelError) {
         guard type.elementType == elementType else {
-            throw AccelError(.invalid, "expected \(type.elementType.rawValue), found \(typeText)", at: "a tensor")
+            throw AccelError(.invalid, expected: "\(type.elementType.rawValue)", found: "\(typeText)", at: "a tensor")
         }
     }
 

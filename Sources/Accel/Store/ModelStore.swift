@@ -32,7 +32,7 @@ public actor ModelStore {
     ///   - trust: what versions have to pass.
     ///   - profile: the limits of every version.
     ///   - limit: the most bytes of all versions of all models; nil for no limit.
-    ///   - configuration: how models are opened; its memory and threads are bounded by the profile.
+    ///   - configuration: how models are opened; its memory, threads and backends are bounded by the profile.
     /// - Throws: `AccelError` (storage) for a folder that is not a store, belongs to others, or cannot be written.
     public init(
         at path: String, trust: Trust = .intact, profile: DeviceProfile = .current, limit: Int? = nil,
@@ -199,11 +199,16 @@ extension AccelError {
 }
 
 extension Configuration {
-    /// The configuration with the memory and threads that a profile allows at most.
+    /// The configuration with the memory and threads that a profile allows at most, and with its backends.
     func bounded(by profile: DeviceProfile) -> Configuration {
         var bounded = self
         bounded.memoryLimit = [memoryLimit, profile.memoryBytes].compactMap { $0 }.min()
         bounded.threads = min(threads, profile.threads ?? threads)
+        if !profile.backends.isEmpty {
+            let allowed = profile.backends.map(BackendID.init(rawValue:))
+            bounded.registry = Backends(registry.all.filter { allowed.contains($0.id) })
+            if bounded.backends == .automatic { bounded.backends = .preferring(allowed) }
+        }
         return bounded
     }
 }

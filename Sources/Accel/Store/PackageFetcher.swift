@@ -53,7 +53,7 @@ public struct StreamedPackage<Pieces: AsyncSequence & Sendable>: PackageFetcher 
         try Task.checkCancellation()
         guard byteCount ?? file.count == file.count else {
             throw AccelError(
-                .corrupt, "expected \(byteCount ?? 0) bytes, found \(file.count)", at: "the fetched package")
+                .corrupt, expected: "\(byteCount ?? 0) bytes", found: "\(file.count)", at: "the fetched package")
         }
         try file.commit()
         return path

@@ -15,6 +15,7 @@ struct AttentionKernel: Kernel {
     private let mask: AttentionMask?
     private let target: OperandMemory
     private let scale: Float
+    private let workspace: Workspace
 
     private var heads: Int { q.shape.dimensions[1] }
     private var rows: Int { q.shape.dimensions[2] }
@@ -31,7 +32,7 @@ struct AttentionKernel: Kernel {
             try call.require(
                 operand.layout.strides[3] == 1 || operand.shape.dimensions[3] == 1, "reads rows without gaps only")
         }
-        scale = Float(operation.scale)
+        (scale, workspace) = (Float(operation.scale), call.workspace)
         mask = AttentionMask(call)
     }
 
@@ -88,6 +89,7 @@ struct AttentionKernel: Kernel {
         }
         let all = seenKeys(of: 0..<rows.count, seen)
         for first in Swift.stride(from: all.lowerBound, to: all.upperBound, by: Self.keysAtOnce) {
+            if workspace.isCancelled { return }
             let keys = first..<min(first + Self.keysAtOnce, all.upperBound)
             let part = rowsThatSee(keys, among: rows.count, seen)
             guard !part.isEmpty else { continue }

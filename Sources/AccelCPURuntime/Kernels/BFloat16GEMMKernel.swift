@@ -32,7 +32,8 @@ struct BFloat16GEMMKernel: Kernel {
     var steps: [KernelStep] {
         let (depth, width, stride) = (operands.depth, operands.width, ck_bf16_stride(operands.depth))
         let pieces = PanelPieces(
-            panels: panels.count, rows: operands.rows, fitting: (1 << 18) / max(panels.panelFloats, 1))
+            panels: panels.count, rows: operands.rows, fitting: (1 << 18) / max(panels.panelFloats, 1),
+            in: operands.workspace)
         let scratchFloats = panels.packed == nil ? pieces.panelsAtOnce * panels.panelFloats + panels.scratchFloats : 0
         let rounding = KernelStep.rows(operands.rows, width: depth, fills: rounded) { rows in
             guard let source = operands.source.contiguousFloats else { return }

@@ -17,11 +17,12 @@ struct ConvKernel: Kernel {
     let groups: Int
     /// Output channels of a group.
     private let rows: Int
+    private let workspace: Workspace
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? Conv else { throw Unsuitable("is for conv only") }
         try call.requireContiguousFloats([call.inputs[0], call.outputs[0]])
-        (source, target) = (call.inputs[0], call.outputs[0])
+        (source, target, workspace) = (call.inputs[0], call.outputs[0], call.workspace)
         weight = try WholeWeight(call.inputs[1], in: call.workspace)
         bias = try ChannelBias(call.input("bias"))
         groups = operation.groups
@@ -76,6 +77,7 @@ struct ConvKernel: Kernel {
             }
             let blockEnd = min((block + 1) * rowsPerBlock, rows)
             for row in stride(from: block * rowsPerBlock, to: blockEnd, by: Self.rowsAtOnce) {
+                if workspace.isCancelled { return }
                 let count = min(Self.rowsAtOnce, blockEnd - row)
                 let channel = group % groups * rows + row
                 let corner = output + (group * rows + row) * positions
@@ -101,6 +103,7 @@ struct ConvKernel: Kernel {
         for index in 0..<windows.channels {
             let values = input + index * windows.inputPositions
             for tap in 0..<windows.taps {
+                if windows.positions > 1 << 16, workspace.isCancelled { return }
                 let factor = weight[channel * windows.depth + index * windows.taps + tap]
                 let (reached, start) = windows.reach(of: tap)
                 let step = windows.step

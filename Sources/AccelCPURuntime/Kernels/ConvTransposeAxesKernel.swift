@@ -65,11 +65,14 @@ struct ConvTransposeAxesKernel: Kernel {
 
     var steps: [KernelStep] {
         let (positions, channels, outputs) = (positions, channels, outputs)
-        let turningInput = KernelStep(batch * groups) { group, _ in
+        let turningInput = KernelStep.rows(batch * groups * positions, width: channels) { rows in
             guard let x = source.contiguousFloats else { return }
-            let (from, to) = (x + group * channels * positions, floats(transposedInput) + group * channels * positions)
-            for position in 0..<positions {
-                for channel in 0..<channels { to[position * channels + channel] = from[channel * positions + position] }
+            for row in rows {
+                let (from, to) = (
+                    x + row / positions * channels * positions + row % positions,
+                    floats(transposedInput) + row * channels
+                )
+                for channel in 0..<channels { to[channel] = from[channel * positions] }
             }
         }
         let turningWeight = KernelStep(groups * rows) { row, _ in
@@ -84,13 +87,15 @@ struct ConvTransposeAxesKernel: Kernel {
                 }
             }
         }
-        let adding = KernelStep(batch * groups * rows) { row, _ in
+        let adding = KernelStep.rows(batch * groups * rows * outputs, width: kernel * channels, elements: 1 << 16) {
+            elements in
             guard let target = target.contiguousFloats else { return }
-            let channel = row % (groups * rows)
-            let source = floats(transposedInput) + row / rows * positions * channels
-            let weight = floats(transposedWeight) + channel * kernel * channels
-            for output in 0..<outputs {
-                target[row * outputs + output] = Float(sum(output, source, weight, from: Double(bias[channel])))
+            for element in elements {
+                let (row, output) = (element / outputs, element % outputs)
+                let channel = row % (groups * rows)
+                let source = floats(transposedInput) + row / rows * positions * channels
+                let weight = floats(transposedWeight) + channel * kernel * channels
+                target[element] = Float(sum(output, source, weight, from: Double(bias[channel])))
             }
         }
         return weight.steps + [turningInput, turningWeight, adding]

@@ -21,7 +21,8 @@ struct GEMMKernel: Kernel {
 
     var steps: [KernelStep] {
         let pieces = PanelPieces(
-            panels: panels.count, rows: operands.rows, fitting: (1 << 18) / max(panels.panelFloats, 1))
+            panels: panels.count, rows: operands.rows, fitting: (1 << 18) / max(panels.panelFloats, 1),
+            in: operands.workspace)
         let scratch = panels.packed == nil ? pieces.panelsAtOnce * panels.panelFloats + panels.scratchFloats : 0
         return x.steps + [
             KernelStep(pieces.count, scratchFloats: scratch) { piece, memory in

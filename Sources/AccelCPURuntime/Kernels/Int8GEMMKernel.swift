@@ -46,7 +46,8 @@ struct Int8GEMMKernel: Kernel {
 
     var steps: [KernelStep] {
         let panelBytes = ck_int8_panel_bytes(operands.depth)
-        let pieces = PanelPieces(panels: whole.count, rows: operands.rows, fitting: (1 << 19) / max(panelBytes, 1))
+        let pieces = PanelPieces(
+            panels: whole.count, rows: operands.rows, fitting: (1 << 19) / max(panelBytes, 1), in: operands.workspace)
         let some = IntegerPanels(whole.codes, hasQuads: whole.hasQuads, count: pieces.panelsAtOnce)
         let scratchFloats = packed == nil ? some.floats + some.scratchFloats : 0
         let products = KernelStep(pieces.count, scratchFloats: scratchFloats) { piece, memory in

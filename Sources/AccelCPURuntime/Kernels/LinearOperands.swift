@@ -26,12 +26,13 @@ struct LinearOperands: Sendable {
     let rounding: QuantizedLinear.Rounding?
     /// The range that all rows are rounded to; nil: each has its own.
     let range: ck_rounding?
+    let workspace: Workspace
 
     /// - Throws: `Unsuitable` unless x, the bias and the result are contiguous float32 in memory.
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? any LinearOperator else { throw Unsuitable("is for linear only") }
         (source, weight, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
-        (bias, residual) = (call.input("bias"), call.residual)
+        (bias, residual, workspace) = (call.input("bias"), call.residual, call.workspace)
         try call.requireContiguousFloats([source, target] + [bias, residual].compactMap { $0 })
         activation = operation.activation
         rounding = (operation as? QuantizedLinear)?.rounding

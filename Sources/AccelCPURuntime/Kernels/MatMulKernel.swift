@@ -12,10 +12,11 @@ struct MatMulKernel: Kernel {
     private let leftBatches: StridedRows
     private let rightBatches: StridedRows
     private let (rows, depth, columns): (Int, Int, Int)
+    private let workspace: Workspace
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         try call.requireContiguousFloats(call.inputs + call.outputs)
-        (left, right, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
+        (left, right, target, workspace) = (call.inputs[0], call.inputs[1], call.outputs[0], call.workspace)
         let sizes = target.shape.dimensions
         let batch = sizes.dropLast(2)
         (rows, columns) = (sizes[sizes.count - 2], sizes[sizes.count - 1])
@@ -35,6 +36,8 @@ struct MatMulKernel: Kernel {
     var steps: [KernelStep] {
         let width = Panels.width
         let panels = (columns + width - 1) / width
+        // Some milliseconds of work; the product divides rows into blocks of 128.
+        let rowsAtOnce = 128 * max(1, (1 << 13) / max(depth, 1))
         return [
             KernelStep(leftBatches.count * panels, scratchFloats: depth * width) { piece, panel in
                 guard let a = left.contiguousFloats, let b = right.contiguousFloats, let c = target.contiguousFloats
@@ -42,9 +45,11 @@ struct MatMulKernel: Kernel {
                 let (batch, column) = (piece / panels, piece % panels * width)
                 let count = min(width, columns - column)
                 ck_pack_panel_transposed(b + rightBatches.start(of: batch) + column, columns, count, depth, panel)
-                ck_gemm_panels(
-                    a + leftBatches.start(of: batch), depth, rows, depth, panel, nil,
-                    c + batch * rows * columns + column, columns, count)
+                for row in stride(from: 0, to: rows, by: rowsAtOnce) where !workspace.isCancelled {
+                    ck_gemm_panels(
+                        a + leftBatches.start(of: batch) + row * depth, depth, min(rowsAtOnce, rows - row), depth,
+                        panel, nil, c + (batch * rows + row) * columns + column, columns, count)
+                }
             }
         ]
     }

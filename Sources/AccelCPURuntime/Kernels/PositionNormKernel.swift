@@ -17,10 +17,11 @@ struct PositionNormKernel: Kernel {
     private let groups: Int
     /// Of one channel.
     private let positions: Int
+    private let workspace: Workspace
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         try call.requireContiguousFloats([call.inputs[0], call.outputs[0]])
-        (source, target) = (call.inputs[0], call.outputs[0])
+        (source, target, workspace) = (call.inputs[0], call.outputs[0], call.workspace)
         (batch, channels) = (source.shape.dimensions[0], source.shape.dimensions[1])
         positions = source.shape.dimensions[2...].reduce(1, *)
         switch call.operation {
@@ -63,9 +64,11 @@ struct PositionNormKernel: Kernel {
                 // Only instance norms, whose width is 1, have positions that do not count.
                 let values = width == 1 ? count : width * positions
                 let mean = Self.sum(x, values) { $0 } / Double(values)
+                if workspace.isCancelled { return }
                 let variance = Self.sum(x, values) { ($0 - mean) * ($0 - mean) } / Double(values)
                 let factor = 1 / (variance + epsilon).squareRoot()
                 for index in 0..<width {
+                    if workspace.isCancelled { return }
                     let channel = example * scaleStride + group * width + index
                     let scale = Double(weights?[channel] ?? 1) * factor
                     let shift = Double(biases?[channel] ?? 0) - mean * scale

@@ -12,6 +12,7 @@ struct UpdateSliceKernel: Kernel {
     private let position: OperandMemory
     private let target: OperandMemory
     private let isInPlace: Bool
+    private let workspace: Workspace
 
     /// The steps that copy the target's elements; empty if it is updated in place.
     private let copying: [KernelStep]
@@ -21,7 +22,7 @@ struct UpdateSliceKernel: Kernel {
         try call.require(call.outputs[0].layout.isContiguous, "writes contiguous memory only")
         try call.require(call.inputs[1].isInMemory, "reads no stored block")
         try call.require(call.inputs[2].layout.isContiguous, "reads contiguous positions only")
-        axis = operation.axis
+        (axis, workspace) = (operation.axis, call.workspace)
         (block, position, target) = (call.inputs[1], call.inputs[2], call.outputs[0])
         isInPlace = call.inputs[0].operand == call.outputs[0].operand
         if isInPlace {
@@ -65,11 +66,13 @@ struct UpdateSliceKernel: Kernel {
         let count = position.shape.count
         let rowsPerPosition = blockRows.count / count
         let stride = target.layout.strides[axis]
+        let rowsAtOnce = max(1, (1 << 20) / max(blockRows.width, 1))
         return KernelStep(1) { _, _ in
             guard let source = block.start(as: Element.self), let target = target.start(as: Element.self),
                 let positions = position.start(as: Int64.self)
             else { return }
             for row in 0..<blockRows.count {
+                if row % rowsAtOnce == 0, workspace.isCancelled { return }
                 let index = count == 1 ? 0 : row / rowsPerPosition
                 let from = source + blockRows.start(of: row)
                 let to = target + targetRows.start(of: row) + Int(positions[index]) * stride

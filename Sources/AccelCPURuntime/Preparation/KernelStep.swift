@@ -42,7 +42,7 @@ final class PlacedStep: Sendable {
 
     /// Works on a piece, unless the run has to end early.
     func run(_ piece: Int, worker: Int) {
-        if let cancellation = workspace.cancellation, cancellation.isCancelled { return }
+        if workspace.isCancelled { return }
         step.body(piece, workspace.scratch(of: worker))
     }
 }
@@ -59,6 +59,9 @@ final class Workspace: @unchecked Sendable {
     private let workers: Int
     /// Of the run that is under way: pieces are passed over once it is cancelled.
     var cancellation: Cancellation?
+    /// Whether the run that is under way has to end. Pieces that may take more than some 20 ms ask between their parts, and leave what
+    /// they have not written: nobody reads it.
+    var isCancelled: Bool { cancellation?.isCancelled ?? false }
     private var sharedBytes = 0
     private var bytesPerWorker = 0
     private var inUse = 0

@@ -23,13 +23,15 @@ struct PanelPieces: Sendable {
     let panelsAtOnce: Int
     private let (rowBlocks, rowsPerBlock): (Int, Int)
     let count: Int
+    private let workspace: Workspace
 
     /// - Parameters:
     ///   - panels: of the weight.
     ///   - rows: of x.
     ///   - fitting: the panels that fit in the cache.
-    init(panels: Int, rows: Int, fitting: Int) {
-        (self.panels, self.rows) = (panels, rows)
+    ///   - workspace: of the call.
+    init(panels: Int, rows: Int, fitting: Int, in workspace: Workspace) {
+        (self.panels, self.rows, self.workspace) = (panels, rows, workspace)
         // Enough groups are left for all workers.
         panelsAtOnce = max(1, min(4, fitting, panels / 8))
         let groups = (panels + panelsAtOnce - 1) / panelsAtOnce
@@ -44,11 +46,11 @@ struct PanelPieces: Sendable {
         return first..<min(first + panelsAtOnce, panels)
     }
 
-    /// Calls `body` with the rows of a piece, some at a time.
+    /// Calls `body` with the rows of a piece, some at a time, until the run has to end: a piece may have all rows of x.
     func forEachRows(of piece: Int, _ body: (Range<Int>) -> Void) {
         let start = piece % rowBlocks * rowsPerBlock
         let end = min(start + rowsPerBlock, rows)
-        for first in stride(from: start, to: end, by: Self.rowsAtOnce) {
+        for first in stride(from: start, to: end, by: Self.rowsAtOnce) where !workspace.isCancelled {
             body(first..<min(first + Self.rowsAtOnce, end))
         }
     }

@@ -10,10 +10,20 @@ public struct DeviceProfile: Equatable, Sendable {
     public var memoryBytes: Int?
     /// The most threads of one run; nil for all processors.
     public var threads: Int?
+    /// The longest time of one run of a function on this device, by the function's name or its part's, e.g. `decoder`. Other functions
+    /// have no limit. Updates of a model store check it, since it can be measured on the device only.
+    public var latency: [String: Duration]
+    /// The names of the backends that may run a model, the best one first, e.g. `cpu`; empty for all. A model store opens its models
+    /// on no other.
+    public var backends: [String]
 
     /// A profile with these limits.
-    public init(_ name: String, packageBytes: Int? = nil, memoryBytes: Int? = nil, threads: Int? = nil) {
+    public init(
+        _ name: String, packageBytes: Int? = nil, memoryBytes: Int? = nil, threads: Int? = nil,
+        latency: [String: Duration] = [:], backends: [String] = []
+    ) {
         (self.name, self.packageBytes, self.memoryBytes, self.threads) = (name, packageBytes, memoryBytes, threads)
+        (self.latency, self.backends) = (latency, backends)
     }
 
     /// The profiles by their names. A new profile is a file beside this one and a line here.

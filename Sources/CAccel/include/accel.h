@@ -106,9 +106,11 @@ typedef struct accel_options {
     accel_progress progress;
     accel_verify verify;
     void *context; /* of both callbacks */
+    accel_cancel *cancel; /* ends the opening */
 } accel_options;
 
-/* Opens a package: checks every byte, chooses a backend and loads the model there.
+/* Opens a package: checks every byte, chooses a backend and loads the model there. Once options->cancel is requested, it ends before its
+ * next piece of work.
  * source: the path of a folder or an archive, or "key:" and the 64 digits of a package in the cache. options may be NULL. */
 accel_status accel_model_open(const char *source, const accel_options *options, accel_model **model, accel_error *error);
 accel_status accel_model_release(accel_model *model);
@@ -124,6 +126,14 @@ const accel_function *accel_model_function_at(accel_model *model, size_t index);
 accel_status accel_model_function(accel_model *model, const char *name, const accel_function **function, accel_error *error);
 /* NULL without a function. */
 const char *accel_function_name(const accel_function *function);
+
+/* ---- backends ------------------------------------------------------------------------------------------------------- */
+
+/* Adds a backend written in C, for models that are opened later; one of the same name is replaced. plugin: a const accel_plugin * of
+ * accel_plugin.h, which has to stay as long as the process. */
+accel_status accel_backend_register(const void *plugin, accel_error *error);
+/* Loads a shared library that exports accel_plugin_entry, and adds its backend. The library's code is trusted, and stays loaded. */
+accel_status accel_backend_load(const char *path, accel_error *error);
 
 /* ---- tensors -------------------------------------------------------------------------------------------------------- */
 
@@ -282,6 +292,52 @@ accel_status accel_stream_next(accel_stream *stream, int64_t *token, accel_error
 /* summary: filled in; its struct_size has to be set. While the stream goes on its reason is ACCEL_NOT_ENDED, and its numbers are 0. */
 accel_status accel_stream_summary(accel_stream *stream, accel_summary *summary, accel_error *error);
 accel_status accel_stream_release(accel_stream *stream);
+
+/* ---- stores --------------------------------------------------------------------------------------------------------- */
+
+/* The models of a program in a folder, each in one current version. A new version becomes the current one in one step, after it has
+ * passed every check. It is tentative until its first run succeeds: if that fails, the store goes back to the version before. Several
+ * threads and processes may use a store. */
+typedef struct accel_store accel_store;
+
+typedef struct accel_store_options {
+    uint32_t struct_size;
+    uint32_t flags;      /* 0 */
+    const char *profile; /* the limits of every version: "watch", "phone", "desktop", "server" or "current"; NULL: "current" */
+    uint64_t byte_limit; /* the most bytes of all versions of all models; 0: no limit */
+    accel_verify verify; /* is asked when a version is received, and when it is opened; NULL: no signature is needed */
+    void *context;
+} accel_store_options;
+
+/* Opens a store, and makes the folder one if it is empty or missing. options may be NULL. */
+accel_status accel_store_open(const char *path, const accel_store_options *options, accel_store **store, accel_error *error);
+accel_status accel_store_release(accel_store *store);
+
+/* A model of a store, filled in by the library, with its own size. The strings are valid during the call of accel_each_stored. */
+typedef struct accel_stored {
+    uint32_t struct_size;
+    int32_t is_tentative; /* 1: no run of the current version has succeeded yet */
+    const char *name;
+    const char *version; /* the digest of the current version's package */
+    const char *path;    /* of that package */
+    uint64_t byte_count; /* of all its versions */
+    size_t earlier_count; /* versions to go back to */
+} accel_stored;
+typedef void (*accel_each_stored)(void *context, const accel_stored *model);
+
+/* Calls each for every model, sorted by name, on the calling thread. */
+accel_status accel_store_list(accel_store *store, accel_each_stored each, void *context, accel_error *error);
+/* Opens the current version of a model; as accel_model_open. */
+accel_status accel_store_model(
+    accel_store *store, const char *name, const accel_options *options, accel_model **model, accel_error *error);
+/* Updates a model, or adds one, from a package on this machine, which is copied; blocks until that is done. The new version has to serve
+ * all functions of the current one. Of options, cancel and progress count. */
+accel_status accel_store_update(
+    accel_store *store, const char *name, const char *package, const accel_options *options, accel_error *error);
+/* Makes the version before the current one again. */
+accel_status accel_store_roll_back(accel_store *store, const char *name, accel_error *error);
+/* Removes a model with all its versions. Models that are open go on. */
+accel_status accel_store_remove(accel_store *store, const char *name, accel_error *error);
 
 #ifdef __cplusplus
 }

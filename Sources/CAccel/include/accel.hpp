@@ -101,6 +101,7 @@ private:
 class Model : public Handle<accel_model, accel_model_release> {
 public:
     explicit Model(const char *source, const accel_options *options = nullptr) : Handle(open(source, options)) {}
+    explicit Model(accel_model *model) : Handle(model) {}
     Function function(const char *name) const {
         const accel_function *found = nullptr;
         call(accel_model_function, get(), name, &found);
@@ -155,6 +156,29 @@ private:
         accel_session *session = nullptr;
         call(accel_session_create, model.get(), &session);
         return session;
+    }
+};
+
+// The models of a folder, each in one current version.
+class Store : public Handle<accel_store, accel_store_release> {
+public:
+    explicit Store(const char *path, const accel_store_options *options = nullptr) : Handle(open(path, options)) {}
+    Model model(const char *name, const accel_options *options = nullptr) const {
+        accel_model *model = nullptr;
+        call(accel_store_model, get(), name, options, &model);
+        return Model(model);
+    }
+    void update(const char *name, const char *package, const accel_options *options = nullptr) {
+        call(accel_store_update, get(), name, package, options);
+    }
+    void roll_back(const char *name) { call(accel_store_roll_back, get(), name); }
+    void remove(const char *name) { call(accel_store_remove, get(), name); }
+
+private:
+    static accel_store *open(const char *path, const accel_store_options *options) {
+        accel_store *store = nullptr;
+        call(accel_store_open, path, options, &store);
+        return store;
     }
 };
 

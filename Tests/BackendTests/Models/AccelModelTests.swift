@@ -63,6 +63,7 @@ struct AccelModelTests {
         var error = await #expect(throws: AccelError.self) { try await function(inputs) }
         #expect(error?.code == .invalid)
         #expect(error?.location.contains("input \"input_ids\"") == true, "\(String(describing: error))")
+        #expect(error?.expected?.hasPrefix("I64[") == true && error?.found == "F32[2]")
         error = #expect(throws: AccelError.self) { try opened.model.function("modle") }
         #expect(error?.code == .notFound && error?.hint?.contains("model") == true)
         error = #expect(throws: AccelError.self) { try opened.model.function("model", shape: ["batch": 99]) }

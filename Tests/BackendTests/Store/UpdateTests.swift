@@ -156,6 +156,27 @@ struct UpdateTests {
         }
     }
 
+    @Test("a profile's times bound the runs of a new version, and its backends are the only ones")
+    func latencyAndBackends() async throws {
+        let bench = try StoreBench()
+        let path = try bench.package(NumberedModel(1))
+        let slow = try bench.store(profile: DeviceProfile("slow", latency: ["model": .seconds(60), "other": .zero]))
+        try await slow.update(from: path)
+        let second = try StoreBench()
+        let fast = try second.store(profile: DeviceProfile("fast", latency: ["model": .nanoseconds(1)]))
+        try await expectRefusal(.timedOut, second, fast, containing: "the profile fast has the limit") {
+            fast.update("m", from: LocalPackage(path))
+        }
+        let third = try StoreBench()
+        let plain = try third.store(profile: DeviceProfile("plain", backends: ["reference"]), .automatic)
+        try await plain.update(from: path)
+        let model = try await AccelModel(.stored("m", in: plain))
+        #expect(model.info.backend == .reference && model.info.attempts.count == 1)
+        let fourth = try StoreBench()
+        let none = try fourth.store(profile: DeviceProfile("none", backends: ["npu"]), .automatic)
+        try await expectRefusal(.unsupported, fourth, none) { none.update("m", from: LocalPackage(path)) }
+    }
+
     @Test("numbers that are not finite, and whatever a check of the app's refuses, are refused")
     func checks() async throws {
         struct Refusal: UpdateCheck {

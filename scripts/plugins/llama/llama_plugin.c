@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "accel_plugin.h"
+#include "gguf.h"
 #include "llama.h"
 
 // What the run of a function needs of its ports.
@@ -108,6 +109,40 @@ static int32_t describe(
     return ACCEL_PLUGIN_OK;
 }
 
+static int32_t export_file(const accel_plugin_request *request, char *path, size_t size, accel_plugin_error *error) {
+    if ((size_t)snprintf(path, size, "%s/model.gguf", request->export_path) >= size)
+        FAIL(ACCEL_PLUGIN_INVALID, "the path %s is too long", request->export_path);
+    return ACCEL_PLUGIN_OK;
+}
+
+// The sliding window of an export whose architecture libllama computes without it; 0 if there is none. libllama has windows in gemma3.
+static int64_t ignored_window(const struct gguf_context *metadata) {
+    const int64_t architecture = gguf_find_key(metadata, "general.architecture");
+    if (architecture < 0 || gguf_get_kv_type(metadata, architecture) != GGUF_TYPE_STRING) return 0;
+    const char *name = gguf_get_val_str(metadata, architecture);
+    char key[256];
+    snprintf(key, sizeof key, "%s.attention.sliding_window", name);
+    const int64_t window = gguf_find_key(metadata, key);
+    if (window < 0 || gguf_get_kv_type(metadata, window) != GGUF_TYPE_UINT32 || !strcmp(name, "gemma3")) return 0;
+    return gguf_get_val_u32(metadata, window);
+}
+
+// Refuses a model with a sliding window that its cache exceeds: libllama would attend to more positions than the model.
+static int32_t check_window(const accel_plugin_request *request, int64_t capacity, accel_plugin_error *error) {
+    char path[4096];
+    const int32_t status = export_file(request, path, sizeof path, error);
+    if (status != ACCEL_PLUGIN_OK) return status;
+    struct gguf_context *metadata = gguf_init_from_file(path, (struct gguf_init_params){.no_alloc = true, .ctx = NULL});
+    if (!metadata) return ACCEL_PLUGIN_OK;  // libllama says what is wrong with the file when it loads it
+    const int64_t window = ignored_window(metadata);
+    gguf_free(metadata);
+    if (window == 0 || window >= capacity) return ACCEL_PLUGIN_OK;
+    FAIL(ACCEL_PLUGIN_UNSUPPORTED,
+         "libllama attends to all %lld positions of the cache, the model to a window of %lld: use another backend, or convert with "
+         "cache=%lld",
+         (long long)capacity, (long long)window, (long long)window);
+}
+
 static int32_t describe_all(
     const accel_plugin_request *request, call *calls, int64_t *capacity, accel_plugin_error *error) {
     size_t bytes = 0;
@@ -121,7 +156,7 @@ static int32_t describe_all(
         FAIL(ACCEL_PLUGIN_UNSUPPORTED, "a cache of %lld positions cannot run here", (long long)*capacity);
     if (request->memory_limit != 0 && bytes > request->memory_limit)
         FAIL(ACCEL_PLUGIN_MEMORY, "a session needs at least %zu bytes; the limit is %llu", bytes, (unsigned long long)request->memory_limit);
-    return ACCEL_PLUGIN_OK;
+    return check_window(request, *capacity, error);
 }
 
 static int32_t can_run(const accel_plugin_request *request, accel_plugin_error *error) {
@@ -139,9 +174,10 @@ static int32_t open_model(const accel_plugin_request *request, void **out, accel
         return status;
     }
     char path[4096];
-    if ((size_t)snprintf(path, sizeof path, "%s/model.gguf", request->export_path) >= sizeof path) {
+    status = export_file(request, path, sizeof path, error);
+    if (status != ACCEL_PLUGIN_OK) {
         free(made);
-        FAIL(ACCEL_PLUGIN_INVALID, "the path %s is too long", request->export_path);
+        return status;
     }
     last_log[0] = 0;
     struct llama_model_params options = llama_model_default_params();

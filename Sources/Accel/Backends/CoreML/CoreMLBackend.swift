@@ -170,7 +170,7 @@
         ) throws -> StoredTensor {
             guard let array, array.count == port.shape.count else {
                 throw AccelError(
-                    .backend, "expected \(port.typeText), found \(array.map { "\($0.shape)" } ?? "no array")",
+                    .backend, expected: port.typeText, found: array.map { "\($0.shape)" } ?? "no array",
                     at: "\(function), output \"\(port.name)\"")
             }
             if port.elementType == .float32 {

@@ -27,6 +27,13 @@ public struct PluginBackend: Backend {
         library = try PluginLibrary(path, trust: trust)
     }
 
+    /// A plug-in that is part of the program.
+    /// - Parameter table: an `accel_plugin`, which stays as long as the process.
+    /// - Throws: `AccelError` (unsupported) for a table of another version of the interface, or one that lacks something.
+    package init(table: UnsafeRawPointer) throws(AccelError) {
+        library = try PluginLibrary(table.assumingMemoryBound(to: accel_plugin.self), path: "a plug-in of the program")
+    }
+
     public func assess(_ request: BackendRequest) async -> Assessment {
         do throws(AccelError) {
             let given = try cRequest(request, checksFiles: false)

@@ -58,18 +58,23 @@ struct PluginLibrary: Sendable {
     }
 
     /// Checks a table.
-    private init(_ table: UnsafePointer<accel_plugin>, path: String) throws(AccelError) {
-        func refused(_ problem: String) -> AccelError {
+    init(_ table: UnsafePointer<accel_plugin>, path: String) throws(AccelError) {
+        func refused(_ problem: String, expected: String, found: String) -> AccelError {
             AccelError(
-                .unsupported, problem, at: path, hint: "build the plug-in with this version's accel_plugin.h")
+                .unsupported, problem, at: path, expected: expected, found: found,
+                hint: "build the plug-in with this version's accel_plugin.h")
         }
         // The first two fields never move.
         let (size, abi) = UnsafeRawPointer(table).withMemoryRebound(to: UInt32.self, capacity: 2) { ($0[0], $0[1]) }
         guard abi == ACCEL_PLUGIN_ABI else {
-            throw refused("is a plug-in of version \(abi) of the interface; expected version \(ACCEL_PLUGIN_ABI)")
+            throw refused(
+                "is a plug-in of version \(abi) of the interface; expected version \(ACCEL_PLUGIN_ABI)",
+                expected: "version \(ACCEL_PLUGIN_ABI)", found: "version \(abi)")
         }
         guard Int(size) >= MemoryLayout<accel_plugin>.size else {
-            throw refused("its table has \(size) bytes; expected at least \(MemoryLayout<accel_plugin>.size)")
+            let least = MemoryLayout<accel_plugin>.size
+            throw refused(
+                "its table has \(size) bytes; expected at least \(least)", expected: "\(least) bytes", found: "\(size)")
         }
         let given = table.pointee
         func required<Value>(_ value: Value?, _ name: String) throws(AccelError) -> Value {

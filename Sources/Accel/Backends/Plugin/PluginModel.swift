@@ -185,6 +185,7 @@ private final class OutputBuffer {
         guard written == byteCount else {
             throw AccelError(
                 .backend, "expected \(byteCount) bytes of \(port.typeText), the plug-in wrote \(written)", at: place,
+                expected: "\(byteCount) bytes of \(port.typeText)", found: "\(written)",
                 hint: "the plug-in runs another model than the package, or does not set `written`")
         }
         return StoredTensor(

@@ -40,7 +40,7 @@ extension [FunctionDescription] {
             let found = new.first { $0.name == port.name }
             func words(_ port: FunctionDescription.Port) -> String { "\(port.typeText) with the role \(port.role)" }
             throw AccelError(
-                .incompatible, "expected \(words(port)), found \(found.map(words) ?? "none") in the new version",
+                .incompatible, expected: words(port), found: "\(found.map(words) ?? "none") in the new version",
                 at: "\(location) \"\(port.name)\"")
         }
     }

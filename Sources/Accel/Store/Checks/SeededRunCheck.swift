@@ -16,9 +16,7 @@ public struct SeededRunCheck: UpdateCheck {
     public func check(_ candidate: UpdateCandidate) async throws {
         let model = try await candidate.model()
         for function in candidate.package.graph.functions {
-            let drawn = SeededInputs(seed: seed).inputs(for: function)
-            var inputs: AccelFunction.Inputs = [:]
-            for (name, tensor) in drawn { inputs[name] = AccelTensor(tensor.stored(name: name)) }
+            let inputs = SeededInputs(seed: seed).tensors(for: function)
             let outputs = try await model.makeSession().prediction(
                 of: function.functionName, from: inputs, options: RunOptions(timeLimit: timeLimit))
             for (name, tensor) in outputs.tensors.sorted(by: { $0.key < $1.key }) where !tensor.isFinite {
@@ -27,6 +25,13 @@ public struct SeededRunCheck: UpdateCheck {
                     at: "\(function.functionName), output \"\(name)\"")
             }
         }
+    }
+}
+
+extension SeededInputs {
+    /// Draws all inputs of a function.
+    func tensors(for function: FrozenProgram) -> AccelFunction.Inputs {
+        inputs(for: function).reduce(into: [:]) { $0[$1.key] = AccelTensor($1.value.stored(name: $1.key)) }
     }
 }
 

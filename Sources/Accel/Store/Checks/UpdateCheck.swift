@@ -18,6 +18,7 @@ public enum UpdateChecks {
         InterfaceCheck(),
         BudgetCheck(),
         SeededRunCheck(),
+        LatencyCheck(),
     ]
 }
 
