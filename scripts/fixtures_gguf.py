@@ -2,7 +2,8 @@
 
 usage: fixtures_gguf.py        (wants gguf, numpy, safetensors, torch, transformers, and libggml, which scripts/bench/llama.sh builds)
 `ggml_blocks.safetensors` holds `values` [rows, 256] in float32, and for each type its blocks `TYPE` U8[rows, bytes], made by
-`ggml_quantize_chunk` without an importance matrix, and `TYPE weighted`, made with `importance` [256], where that makes a difference.
+`ggml_quantize_chunk` without an importance matrix (for types that want one: of ones), and `TYPE weighted`, made with `importance` [256],
+where that makes a difference.
 `gguf/llama_mixed.gguf` is `llama_bfloat16` with a matrix of each type whose blocks have 32 weights, and others in F32, F16 and BF16;
 `llama_mixed.golden.safetensors` holds tokens and the logits of transformers for the weights that gguf-py decodes.
 """
@@ -21,9 +22,12 @@ import transformers
 import fixtures
 
 LIBRARY = pathlib.Path(__file__).resolve().parent.parent / ".build/llama/0.3.36/bin/libggml-base.so"
-TYPES = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS", "TQ1_0", "TQ2_0")
+TYPES = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS", "IQ3_S", "IQ3_XXS",
+         "IQ2_S", "IQ2_XS", "IQ2_XXS", "TQ1_0", "TQ2_0")
 # The types that ggml quantizes without regard to an importance matrix.
 PLAIN = ("Q8_0", "TQ1_0", "TQ2_0")
+# The types that it quantizes with one only: without, accelc has the bytes for an importance of ones.
+WEIGHTED = ("IQ2_XS", "IQ2_XXS")
 SOURCE = fixtures.FIXTURES / "llama_bfloat16"
 ggml = ctypes.CDLL(str(LIBRARY))
 ggml.ggml_quantize_chunk.restype = ctypes.c_size_t
@@ -70,7 +74,8 @@ def importance():
 def blocks():
     tensors = {"values": rows(), "importance": importance()}
     for name in TYPES:
-        tensors[name.lower()] = quantized(rows(), gguf.GGMLQuantizationType[name])
+        ones = numpy.ones(256, numpy.float32) if name in WEIGHTED else None
+        tensors[name.lower()] = quantized(rows(), gguf.GGMLQuantizationType[name], ones)
         if name not in PLAIN:
             tensors[f"{name.lower()} weighted"] = quantized(rows(), gguf.GGMLQuantizationType[name], importance())
     safetensors.numpy.save_file(tensors, fixtures.FIXTURES / "ggml_blocks.safetensors")

@@ -150,8 +150,17 @@ public struct Conversion: Sendable {
     /// - Throws: `RequestError` with the first warning if the request is strict.
     func check(_ unused: [UnusedTensor], _ plan: [PlannedWeight]) throws -> [String] {
         let idle = recipe.idleRules(in: plan).map { "\(recipeFile ?? "the recipe"), field \($0.field): \($0.reason)" }
-        guard isStrict else { return idle }
-        if let sentence = idle.first { throw RequestError("\(sentence) (--strict)") }
+        let unweighted = PackageCoverage.sentences(
+            plan.filter { $0.lacksImportance && recipe.encoded[$0.source.name] == nil }.map { weight in
+                let name = weight.choice.codec.name
+                return (
+                    name: weight.source.name,
+                    reason: "ggml makes \(name) with an importance matrix only; use \(name):method=weighted with "
+                        + "--importance FILE or --calibrate FILE"
+                )
+            }, "encoded as if all columns counted the same")
+        guard isStrict else { return idle + unweighted }
+        if let sentence = (idle + unweighted).first { throw RequestError("\(sentence) (--strict)") }
         let kept = plan.filter(\.source.shape.hasOutputChannels).compactMap { weight in
             weight.choice.reason.map { (name: weight.source.name, reason: $0) }
         }
@@ -161,5 +170,13 @@ public struct Conversion: Sendable {
                 unused.filter { !$0.isAskedFor }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
         guard let sentence = reasons.first else { return [] }
         throw RequestError("\(model): \(sentence); --strict refuses that")
+    }
+}
+
+extension PlannedWeight {
+    /// Whether the codec wants to know the importance of columns, and it is not known.
+    fileprivate var lacksImportance: Bool {
+        guard let codec = choice.codec as? any GGMLCodec else { return false }
+        return type(of: codec).needsImportance && codec.method != .weighted
     }
 }

@@ -40,13 +40,16 @@ package protocol GGMLCodec: WeightCodec {
     static var format: GGMLFormat { get }
     /// Whether ggml has another search of the type for a given importance of columns.
     static var takesImportance: Bool { get }
-    /// Whether there are better scales than those of the outermost weights.
+    /// Whether ggml refuses to encode without an importance of columns.
+    static var needsImportance: Bool { get }
+    /// Whether scales of less squared error than ggml's can be searched.
     static var isSearched: Bool { get }
 }
 
 extension GGMLCodec {
     public static var numericsVersion: Int { 1 }
     package static var takesImportance: Bool { true }
+    package static var needsImportance: Bool { false }
     package static var isSearched: Bool { true }
     public static var options: [CodecOption] {
         (isSearched ? [GGMLFit.option] : []) + (takesImportance ? [CalibrationMethod.importanceOption] : [])

@@ -168,7 +168,9 @@ extension GGMLCodecs {
     /// Returns the scheme, or the one that llama.cpp takes instead if rows of this length are not whole blocks.
     package static func fitting(_ scheme: String, columns: Int) -> String {
         guard !fits(scheme, columns: columns) else { return scheme }
-        let other = ["q4_k": "q5_0", "q5_k": "q5_1", "q6_k": "q8_0", "iq4_xs": "iq4_nl"][scheme] ?? "q4_0"
+        let other =
+            scheme.hasPrefix("iq")
+            ? IQ4NLCodec.name : ["q4_k": "q5_0", "q5_k": "q5_1", "q6_k": "q8_0"][scheme] ?? "q4_0"
         return fits(other, columns: columns) ? other : "float16"
     }
 }

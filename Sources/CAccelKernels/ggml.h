@@ -76,6 +76,34 @@ typedef struct BLOCK {
     uint16_t d;
 } block_tq2_0;
 
+// Types whose codes are numbers of entries of a grid: eight weights, or four in IQ3. Weights are the entries' values with signs; those
+// with seven bits of signs for eight weights have an even number of negative ones.
+
+typedef struct BLOCK {
+    uint16_t d;
+    uint8_t codes[64];
+} block_iq2_xxs;
+
+typedef struct BLOCK {
+    uint16_t d;
+    uint8_t codes[64], scales[8];
+} block_iq2_xs;
+
+typedef struct BLOCK {
+    uint16_t d;
+    uint8_t codes[32], signs[32], high[8], scales[8];
+} block_iq2_s;
+
+typedef struct BLOCK {
+    uint16_t d;
+    uint8_t codes[64], signs[32];
+} block_iq3_xxs;
+
+typedef struct BLOCK {
+    uint16_t d;
+    uint8_t codes[64], high[8], signs[32], scales[4];
+} block_iq3_s;
+
 /// The weights that the codes of IQ4_NL and IQ4_XS stand for, before the scale.
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 

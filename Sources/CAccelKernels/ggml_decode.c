@@ -1,6 +1,6 @@
 // The plain decoders of the types of ggml: the float32 operations of ggml, in its order, so that the numbers have its bits. Those of
 // ggml_parts.c are compared with them.
-#include "ggml.h"
+#include "ggml_grid_parts.h"
 
 #pragma clang fp contract(off)
 
@@ -158,6 +158,21 @@ static void decode_tq2_0(const uint8_t *source, float *y) {
                 y[128 * half + 32 * part + i] = (float)((block->codes[32 * half + i] >> 2 * part & 3) - 1) * d;
 }
 
+#define DECODE_GRID(NUMBER, type, size)                                                                                 \
+    static void decode_##type(const uint8_t *source, float *y) {                                                        \
+        const block_##type *block = (const block_##type *)source;                                                       \
+        const float d = widen_f16(block->d);                                                                            \
+        for (int j = 0; j < 8; j++, y += 32) {                                                                          \
+            grid_part part;                                                                                             \
+            type##_part(block, j, d, &part);                                                                            \
+            for (int i = 0; i < 32; i++) {                                                                              \
+                const float value = part.scales[i / 16] * (float)(part.values[i / 8] >> i % 8 * 8 & 255);               \
+                y[i] = part.signs >> i & 1 ? -value : value;                                                            \
+            }                                                                                                           \
+        }                                                                                                               \
+    }
+EACH_GRID_TYPE(DECODE_GRID)
+
 #define EACH(type, count)                                                                                         \
     for (size_t i = 0; i < blocks; i++) decode_##type(codes + i * sizeof(block_##type), values + i * (count));    \
     return
@@ -178,5 +193,10 @@ void ck_ggml_decode_plain(ck_ggml_type type, const uint8_t *codes, size_t blocks
     case CK_GGML_IQ4_XS: EACH(iq4_xs, SUPER);
     case CK_GGML_TQ1_0: EACH(tq1_0, SUPER);
     case CK_GGML_TQ2_0: EACH(tq2_0, SUPER);
+    case CK_GGML_IQ2_XXS: EACH(iq2_xxs, SUPER);
+    case CK_GGML_IQ2_XS: EACH(iq2_xs, SUPER);
+    case CK_GGML_IQ2_S: EACH(iq2_s, SUPER);
+    case CK_GGML_IQ3_XXS: EACH(iq3_xxs, SUPER);
+    case CK_GGML_IQ3_S: EACH(iq3_s, SUPER);
     }
 }

@@ -2,7 +2,7 @@
 #ifndef CKERNELS_GGML_PARTS_H
 #define CKERNELS_GGML_PARTS_H
 
-#include "ggml.h"
+#include "ggml_grid_parts.h"
 
 // The weights that are split at once: a block of them, or eight blocks of 32.
 #define SPLIT 256
@@ -19,6 +19,8 @@ typedef struct {
     M(Q8_0, q8_0, 32, 32, 0) M(Q4_0, q4_0, 32, 32, 0) M(Q4_1, q4_1, 32, 32, 1) M(Q5_0, q5_0, 32, 32, 0)             \
     M(Q5_1, q5_1, 32, 32, 1) M(IQ4_NL, iq4_nl, 32, 32, 0) M(Q2_K, q2_k, SUPER, 16, 1) M(Q3_K, q3_k, SUPER, 16, 0)   \
     M(Q4_K, q4_k, SUPER, 32, 1) M(Q5_K, q5_k, SUPER, 32, 1) M(Q6_K, q6_k, SUPER, 16, 0)                             \
-    M(IQ4_XS, iq4_xs, SUPER, 32, 0) M(TQ1_0, tq1_0, SUPER, 32, 0) M(TQ2_0, tq2_0, SUPER, 32, 0)
+    M(IQ4_XS, iq4_xs, SUPER, 32, 0) M(TQ1_0, tq1_0, SUPER, 32, 0) M(TQ2_0, tq2_0, SUPER, 32, 0)      \
+    M(IQ2_XXS, iq2_xxs, SUPER, 32, 0) M(IQ2_XS, iq2_xs, SUPER, 16, 0) M(IQ2_S, iq2_s, SUPER, 16, 0)                 \
+    M(IQ3_XXS, iq3_xxs, SUPER, 32, 0) M(IQ3_S, iq3_s, SUPER, 32, 0)
 
 #endif

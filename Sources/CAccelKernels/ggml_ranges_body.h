@@ -83,13 +83,14 @@ TARGET CK_INLINE void NAME(search_ranges)(lanes *b, range_search s) {
 
 /// Encodes scales in 0...top, and finds their common scale, for the least weighted squared error: in turn, each code becomes the best one
 /// for the others. Codes are bytes, so negative scales have codes above 127.
-TARGET CK_INLINE void NAME(search_common)(lanes *b, int n, int top, int codes[16][16]) {
+/// - codes: those that were found, or null.
+TARGET CK_INLINE void NAME(search_common)(lanes *b, int n, int top, int codes[][16]) {
     for (int at = 0; at < 16; at += WIDTH) {
         reals high = 0, error = 0, products = 0, squares = 0;
         for (int i = 0; i < n; i++) high = high > AT(b->x[i], at) ? high : AT(b->x[i], at);
         const integers zeros = high < SMALLEST;
         reals inverse = (float)top / high, scale = 1 / inverse;
-        integers found[16];
+        integers found[32];
         for (int i = 0; i < n; i++) {
             const reals difference = AT(b->x[i], at) - scale * REALS(NEAREST(integers, inverse * AT(b->x[i], at)) & 255);
             error += AT(b->w[i], at) * difference * difference;
@@ -127,7 +128,7 @@ TARGET CK_INLINE void NAME(search_common)(lanes *b, int n, int top, int codes[16
                 changed |= better;
             }
         }
-        for (int i = 0; i < n; i++) INTEGERS_AT(codes[i], at) = zeros ? (integers)0 : found[i];
+        for (int i = 0; codes && i < n; i++) INTEGERS_AT(codes[i], at) = zeros ? (integers)0 : found[i];
         AT(b->scale, at) = zeros | ~(squares > 0) ? (reals)0 : products / squares;
     }
 }

@@ -1,4 +1,4 @@
-// Encodes weights in the types of ggml whose scales are searched for: the K types and the IQ4 types, and with an importance of each
+// Encodes weights in the types of ggml whose scales are searched for: the K and the IQ types, and with an importance of each
 // column also Q4_0, Q4_1, Q5_0 and Q5_1.
 //
 // The bytes are those of ggml's reference on x86-64, on every processor: blocks of one scale each are searched in the lanes of vectors,
@@ -8,11 +8,14 @@
 #pragma clang fp contract(off)
 
 typedef float f32x8 __attribute__((ext_vector_type(8)));
+typedef int32_t i32x8 __attribute__((ext_vector_type(8)));
+typedef uint16_t u16x16 __attribute__((ext_vector_type(16)));
 typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
 typedef uint8_t u8x16 __attribute__((ext_vector_type(16)));
 // Vectors at any address.
 typedef f32x8 f32x8_anywhere __attribute__((aligned(1), may_alias));
+typedef i32x8 i32x8_anywhere __attribute__((aligned(1), may_alias));
 typedef f32x16 f32x16_anywhere __attribute__((aligned(1), may_alias));
 typedef u8x16 u8x16_anywhere __attribute__((aligned(1), may_alias));
 
@@ -250,6 +253,8 @@ CK_INLINE double error_of(const float *decoded, const float *values, const float
         }                                                                                                                          \
     }
 
+#include "ggml_grid_search.h"
+
 #define BODY "ggml_search_body.h"
 #include "each_set.h"
 
@@ -300,6 +305,11 @@ void ck_ggml_encode(ck_ggml_type type, const float *values, const float *importa
     case CK_GGML_Q6_K: CK_CHOOSE(encode_q6_k, values, importance, blocks, (block_q6_k *)target); return;
     case CK_GGML_IQ4_NL: CK_CHOOSE(encode_iq4_nl, values, importance, blocks, (block_iq4_nl *)target); return;
     case CK_GGML_IQ4_XS: CK_CHOOSE(encode_iq4_xs, values, importance, blocks, (block_iq4_xs *)target); return;
+    case CK_GGML_IQ2_XXS: CK_CHOOSE(encode_iq2_xxs, values, importance, blocks, (block_iq2_xxs *)target); return;
+    case CK_GGML_IQ2_XS: CK_CHOOSE(encode_iq2_xs, values, importance, blocks, (block_iq2_xs *)target); return;
+    case CK_GGML_IQ2_S: CK_CHOOSE(encode_iq2_s, values, importance, blocks, (block_iq2_s *)target); return;
+    case CK_GGML_IQ3_XXS: CK_CHOOSE(encode_iq3_xxs, values, importance, blocks, (block_iq3_xxs *)target); return;
+    case CK_GGML_IQ3_S: CK_CHOOSE(encode_iq3_s, values, importance, blocks, (block_iq3_s *)target); return;
     default: break;
     }
     ck_ggml_encode_simple(type, values, blocks, target);

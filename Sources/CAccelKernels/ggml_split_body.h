@@ -236,5 +236,23 @@ TARGET CK_INLINE void NAME(split_tq2_0)(const uint8_t *source, size_t blocks, gg
     *(NAME(eight) *)parts->scales = d;
 }
 
+/// Values of a grid with their signs, and the scales of parts.
+#define SPLIT_GRID(NUMBER, type, size)                                                                              \
+    TARGET CK_INLINE void NAME(split_##type)(const uint8_t *source, size_t blocks, ggml_parts *parts) {             \
+        const block_##type *block = (const block_##type *)source;                                                   \
+        const float d = NAME(half_of)(block->d);                                                                    \
+        (void)blocks;                                                                                               \
+        UNROLLED for (int j = 0; j < 8; j++) {                                                                      \
+            grid_part part;                                                                                         \
+            NAME(bytes32) negative;                                                                                 \
+            type##_part(block, j, d, &part);                                                                        \
+            NAME(bits32)((const uint8_t *)&part.signs, &negative);                                                  \
+            STORE32(parts->codes + 32 * j, (BYTES32(part.values) ^ negative) - negative);                           \
+            UNROLLED for (int i = 0; i < 32 / (size); i++) parts->scales[32 / (size) * j + i] = part.scales[i];     \
+        }                                                                                                           \
+    }
+EACH_GRID_TYPE(SPLIT_GRID)
+
+#undef SPLIT_GRID
 #undef UNEVEN
 #undef DIGITS

@@ -25,6 +25,11 @@ extension Kernels {
             Form(type: CK_GGML_Q5_K, weights: 256, bytes: 176, part: 32, hasMinima: true),
             Form(type: CK_GGML_Q6_K, weights: 256, bytes: 210, part: 16, hasMinima: false),
             Form(type: CK_GGML_IQ4_XS, weights: 256, bytes: 136, part: 32, hasMinima: false),
+            Form(type: CK_GGML_IQ3_S, weights: 256, bytes: 110, part: 32, hasMinima: false),
+            Form(type: CK_GGML_IQ3_XXS, weights: 256, bytes: 98, part: 32, hasMinima: false),
+            Form(type: CK_GGML_IQ2_S, weights: 256, bytes: 82, part: 16, hasMinima: false),
+            Form(type: CK_GGML_IQ2_XS, weights: 256, bytes: 74, part: 16, hasMinima: false),
+            Form(type: CK_GGML_IQ2_XXS, weights: 256, bytes: 66, part: 32, hasMinima: false),
             Form(type: CK_GGML_TQ1_0, weights: 256, bytes: 54, part: 32, hasMinima: false),
             Form(type: CK_GGML_TQ2_0, weights: 256, bytes: 66, part: 32, hasMinima: false),
         ]

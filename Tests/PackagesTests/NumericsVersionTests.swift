@@ -16,10 +16,14 @@ struct NumericsVersionTests {
         "fp4": 1, "hqq": 1, "flat": 1, "permuted": 1,
         "outliers": 1, "palette": 1, "sparse": 1, "stored": 1, "vector": 1,
         "q8_0": 1, "q4_0": 1, "q4_1": 1, "q5_0": 1, "q5_1": 1, "iq4_nl": 1, "iq4_xs": 1, "tq1_0": 1, "tq2_0": 1,
+        "iq3_s": 1, "iq3_xxs": 1, "iq2_s": 1, "iq2_xs": 1, "iq2_xxs": 1,
         "q2_k": 1, "q3_k": 1, "q4_k": 1, "q5_k": 1, "q6_k": 1,
     ]
     /// Schemes whose blocks are of 256 columns.
-    private static let wide = ["q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_xs", "tq1_0", "tq2_0"]
+    private static let wide = [
+        "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_xs", "iq3_s", "iq3_xxs", "iq2_s", "iq2_xs", "iq2_xxs", "tq1_0",
+        "tq2_0",
+    ]
     private static let digests: [String: String] = [
         "affine:bits=4,block=32": "209eaff675175a22b636875f67aaeef6bdd871a21087dab92ae63604edff6ca0",
         "q8_0": "c5426b27f0ab7b301c4b4aa057b5070b4768ba8886fc87bbfa0d4de3a20e90b5",
@@ -29,6 +33,11 @@ struct NumericsVersionTests {
         "q5_1": "2a91bbacd4ab911d79557e7f77e9cf1679555e8d53ac113c3474fe134a0d2da1",
         "iq4_nl": "0072f99ce683c1d5a0164724a80717819a246f0e4e8367f3b711d20c13f63492",
         "iq4_xs": "9bae9f2bc4f62d8fff89c1c6d368dfef9b37df2af1e4d969d9554e354ce8128f",
+        "iq3_s": "",
+        "iq3_xxs": "",
+        "iq2_s": "",
+        "iq2_xs": "",
+        "iq2_xxs": "",
         "tq1_0": "b6a425205ee1c23df9b5d8ef3b1f0b56497eb309628b6ec6e727953a7a378c01",
         "tq2_0": "1ec01c98b455d6ff259565b486fab59407bd9ea55b89bf838418cf7b69a9e6cd",
         "q2_k": "63a88f50d2dfef40a857ff41771a28c93eecb7b6addc698d05fc4e9c24ebae82",

@@ -19,7 +19,7 @@ extension Speed {
         "palette:bits=8,group=16", "vector", "sparse:target=0.5+float16", "sparse:target=0.5+int8",
         "outliers:share=0.005+int4", "permuted+int4", "flat+nf4", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k",
         "q3_k", "q4_k", "q5_k", "q6_k",
-        "iq4_nl", "iq4_xs", "tq1_0", "tq2_0",
+        "iq4_nl", "iq4_xs", "iq3_s", "iq3_xxs", "iq2_s", "iq2_xs", "iq2_xxs", "tq1_0", "tq2_0",
     ]
     static let threads = 2
 

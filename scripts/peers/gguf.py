@@ -33,9 +33,12 @@ except ImportError as error:
     print(f"gguf: skipped, since {error.name} is missing: pip install gguf safetensors torch transformers (llama.cpp: scripts/bench/llama.sh)", file=sys.stderr)
     sys.exit(3)
 
-TYPES = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS", "TQ1_0", "TQ2_0")
+TYPES = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS", "IQ3_S", "IQ3_XXS",
+         "IQ2_S", "IQ2_XS", "IQ2_XXS", "TQ1_0", "TQ2_0")
 # The types that ggml quantizes without regard to an importance matrix.
 PLAIN = ("Q8_0", "TQ1_0", "TQ2_0")
+# The types that it quantizes with one only: without, accelc has the bytes for an importance of ones.
+WEIGHTED = ("IQ2_XS", "IQ2_XXS")
 LLAMA3 = dict(rope_type="llama3", rope_theta=500000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
               original_max_position_embeddings=32)
 # Models of every family, with what their rotary embeddings and windows can be.
@@ -143,6 +146,8 @@ def kinds(scratch):
             blocks = numpy.zeros(tensor.data.shape, numpy.uint8)
             # The embeddings are multiplied with nothing.
             own_importance = importance.get(tensor.name) if weighted else None
+            if own_importance is None and name in WEIGHTED:
+                own_importance = numpy.ones(values.shape[1], numpy.float32)
             ggml.ggml_quantize_chunk(int(tensor.tensor_type), values.ctypes.data, blocks.ctypes.data, 0, *values.shape,
                                      None if own_importance is None else own_importance.ctypes.data)
             numbers = gguf.dequantize(tensor.data, tensor.tensor_type)

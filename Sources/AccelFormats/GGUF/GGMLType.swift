@@ -43,9 +43,8 @@ struct GGMLType: Equatable, Sendable {
             GGMLType(26, "I32", .int32), GGMLType(27, "I64", .int64),
         ] + GGMLCodecs.all.map { GGMLType($0.format.number, $0) }
         + [
-            GGMLType(9, "Q8_1", 32, 36), GGMLType(15, "Q8_K", 256, 292), GGMLType(16, "IQ2_XXS", 256, 66),
-            GGMLType(17, "IQ2_XS", 256, 74), GGMLType(18, "IQ3_XXS", 256, 98), GGMLType(19, "IQ1_S", 256, 50),
-            GGMLType(21, "IQ3_S", 256, 110), GGMLType(22, "IQ2_S", 256, 82), GGMLType(29, "IQ1_M", 256, 56),
+            GGMLType(9, "Q8_1", 32, 36), GGMLType(15, "Q8_K", 256, 292), GGMLType(19, "IQ1_S", 256, 50),
+            GGMLType(29, "IQ1_M", 256, 56),
             GGMLType(39, "MXFP4", 32, 17, .codec(MXFP4Codec.name)), GGMLType(40, "NVFP4", 64, 36),
         ]
 

@@ -8,7 +8,8 @@ package enum GGMLCodecs {
     package static let all: [any GGMLCodec.Type] = [
         Q80Codec.self, Q40Codec.self, Q41Codec.self, Q50Codec.self, Q51Codec.self,
         Q2KCodec.self, Q3KCodec.self, Q4KCodec.self, Q5KCodec.self, Q6KCodec.self,
-        IQ4NLCodec.self, IQ4XSCodec.self, TQ10Codec.self, TQ20Codec.self,
+        IQ4NLCodec.self, IQ4XSCodec.self, IQ3SCodec.self, IQ3XXSCodec.self,
+        IQ2SCodec.self, IQ2XSCodec.self, IQ2XXSCodec.self, TQ10Codec.self, TQ20Codec.self,
     ]
 }
 

@@ -17,7 +17,12 @@ typedef enum {
     CK_GGML_Q4_K = 12,
     CK_GGML_Q5_K = 13,
     CK_GGML_Q6_K = 14,
+    CK_GGML_IQ2_XXS = 16,
+    CK_GGML_IQ2_XS = 17,
+    CK_GGML_IQ3_XXS = 18,
     CK_GGML_IQ4_NL = 20,
+    CK_GGML_IQ3_S = 21,
+    CK_GGML_IQ2_S = 22,
     CK_GGML_IQ4_XS = 23,
     CK_GGML_TQ1_0 = 34,
     CK_GGML_TQ2_0 = 35
@@ -25,7 +30,8 @@ typedef enum {
 
 /// Encodes whole blocks of a row. The bytes are those of ggml's reference on x86-64, on every processor. Scales that float16 cannot hold
 /// become infinite.
-/// - Parameter importance: how much the error of each column counts, at least 0, or null. Q8_0 and the ternary types have no use for it.
+/// - Parameter importance: how much the error of each column counts, at least 0, or null. Q8_0 and the ternary types have no use for it;
+///   without it, IQ2_XXS and IQ2_XS, which ggml does not encode then, have the bytes for an importance of 1.
 void ck_ggml_encode(ck_ggml_type type, const float *values, const float *importance, size_t blocks, uint8_t *codes);
 /// Encodes whole blocks of a row as `ck_ggml_encode`, or where that has a smaller squared error, with scales of a search of its own. The
 /// bytes are the same on every processor.
