@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelTensors
 
 /// Bytes of the largest tensors: stored, and in the checkpoint. Tensors of layers that are stored alike share a bar.
 struct SizeChart: Chart {

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelTensors
 
 /// A line on outputs: of one, or of the worst of several whose names differ in numbers only, such as the keys of all layers.
 struct OutputLine {

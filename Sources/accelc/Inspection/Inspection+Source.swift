@@ -29,7 +29,7 @@ extension Inspection {
                         let first = row.elements.first
                         return [row.name, first.map { "\($0.shape)" } ?? "", first?.scheme ?? "", Text.bytes(bits / 8)]
                     },
-                    [.left, .left, .left, .left]))
+                    [.left, .left, .left, .right]))
         }
         text = sections.joined(separator: "\n\n")
         warnings = source.remarks

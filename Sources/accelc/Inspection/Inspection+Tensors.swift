@@ -35,7 +35,7 @@ extension Inspection {
                     row.elements.first?.shape.description ?? "", Text.bytes(bytes),
                 ]
             },
-            [.left, .left, .left, .left])
+            [.left, .left, .left, .right])
     }
 
     static func json(of tensors: [StoredTensor]) -> JSON {
