@@ -31,7 +31,8 @@ extension ParityReport {
     /// The verdict, then pictures, then tables.
     private var sections: [String] {
         [
-            banner, keyFigures, charts, failureSection, outputSection, rankingSection, stageSection, structureSection, selfTestSection,
+            banner, keyFigures, charts, failureSection, outputSection, rankingSection, stageSection, structureSection,
+            selfTestSection,
             coverageSection, detailSection,
         ]
     }
