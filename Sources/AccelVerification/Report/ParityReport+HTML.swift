@@ -32,8 +32,7 @@ extension ParityReport {
     private var sections: [String] {
         [
             banner, keyFigures, charts, failureSection, outputSection, rankingSection, stageSection, structureSection,
-            selfTestSection,
-            coverageSection, detailSection,
+            selfTestSection, coverageSection, detailSection,
         ]
     }
 
