@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the C libraries as they are shipped, into .build/libaccel (Linux):
-#   include/   accel.h, accel_convert.h, accel.hpp
+#   include/   accel.h, accel_convert.h, accel.hpp; accel_plugin.h for backends
 #   lib/       libaccel.so.1: models, sessions, streams. libaccelconvert.so.1: the same and conversion.
 #              pkgconfig/accel.pc, pkgconfig/accelconvert.pc
 # and checks what they export, need and are called, the interface against Tests/AccelCTests/libaccel.abi, and the examples.
@@ -32,7 +32,7 @@ layouts() { # the structs of the headers, by a program made of what the preproce
     {
         printf '#include <stddef.h>\n#include <stdio.h>\n#include "accel_convert.h"\nint main(void) {\n'
         "$compiler" -E -P "-I$headers" "$headers/accel_convert.h" | awk '
-            /^typedef struct accel_[a-z]+ \{$/ { name = $3; printf "    printf(\"%s %%zu\\n\", sizeof(%s));\n", name, name; next }
+            /^typedef struct accel_[a-z_]+ \{$/ { name = $3; printf "    printf(\"%s %%zu\\n\", sizeof(%s));\n", name, name; next }
             /^}/ { name = ""; next }
             name != "" && /;/ {
                 sub(/;.*/, ""); sub(/\[.*/, ""); field = $NF; sub(/^\**/, "", field)
@@ -123,7 +123,7 @@ update) abi "$dist/lib/libaccel.so.1" "$dist/lib/libaccelconvert.so.1" >"$interf
     version=$(sed -n 's/.*static let version = "\([0-9.]*\)".*/\1/p' Sources/AccelPackages/PackageFormat.swift | head -1)
     rm -rf "$dist"
     mkdir -p "$dist/lib/pkgconfig" "$dist/include"
-    cp $headers/accel.h $headers/accel_convert.h $headers/accel.hpp "$dist/include"
+    cp $headers/accel.h $headers/accel_convert.h $headers/accel.hpp Sources/CAccelPlugin/include/accel_plugin.h "$dist/include"
     make AccelC libaccel
     make AccelCConvert libaccelconvert ", and converts models to them"
     check libaccel
