@@ -54,8 +54,11 @@ struct ChartTests {
                 for exponent in first..<first + span { distribution.record(Float(pow(10, Double(exponent)) * 1.5)) }
                 let chart = HistogramChart(title: "output", distribution: distribution)
                 #expect(distribution.decades.count >= span)
-                try requireApart(chart.svg, width: 470, "\(span) decades from 1e\(first)")
-                let named = try labels(chart.svg).filter { $0.text.hasPrefix("1e") }
+                for screen in Screen.allCases {
+                    try requireApart(
+                        chart.svg(screen), width: screen == .wide ? 470 : 360, "\(span) decades from 1e\(first)")
+                }
+                let named = try labels(chart.svg(.wide)).filter { $0.text.hasPrefix("1e") }
                 #expect(named.count >= (hasZeros ? 0 : 1) && (span < 20 || named.count >= 3), "\(span) from \(first)")
             }
         }
@@ -65,7 +68,7 @@ struct ChartTests {
     func fewDecades() throws {
         var distribution = ErrorDistribution()
         for exponent in -5..<0 { distribution.record(Float(pow(10, Double(exponent)) * 1.5)) }
-        let names = try labels(HistogramChart(title: "x", distribution: distribution).svg).map(\.text)
+        let names = try labels(HistogramChart(title: "x", distribution: distribution).svg(.wide)).map(\.text)
         #expect(names.filter { $0.hasPrefix("1e") } == ["1e-5", "1e-4", "1e-3", "1e-2", "1e-1"])
     }
 
@@ -80,7 +83,10 @@ struct ChartTests {
                     function: "main", label: "encoder.layer.\(index).dense.linear", kind: "linear", shape: [2],
                     sampledRows: nil, kernel: metrics, injected: metrics, propagated: metrics, failure: nil)
             }
-            try requireApart(LayerChart(rows: rows).svg, width: 960, "\(count) layers, \(extreme)")
+            for screen in Screen.allCases {
+                try requireApart(
+                    LayerChart(rows: rows).svg(screen), width: screen.width, "\(count) layers, \(extreme)")
+            }
         }
     }
 

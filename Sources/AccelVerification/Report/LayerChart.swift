@@ -13,7 +13,7 @@ struct LayerChart: Chart {
         let lowest = min(0, ((values.min() ?? 0) / 10).rounded(.down) * 10)
         let highest = max(lowest + 20, top)
         let plot = Plot(
-            width: screen.width, height: screen == .wide ? 306 : 240, left: 44, right: 8, top: 20, bottom: 32,
+            width: screen.width, height: screen == .wide ? 306 : 240, left: 48, right: 8, top: 20, bottom: 32,
             low: lowest,
             high: highest)
         return XML.element(
