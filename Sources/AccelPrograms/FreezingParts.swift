@@ -3,21 +3,15 @@ public import AccelTensors
 
 /// Freezing of several parts of a model, such as an encoder and a decoder, together.
 extension [Program] {
-    /// Freezes every part for each of `bindings`. A part uses the numbers of its own dimensions and ignores the others,
-    /// so one set of bindings can serve several parts or only one. Equal functions are made once.
-    /// - Throws: `RequestError` for a dimension that no part has; `ShapeError`, naming the operator and the dimension,
-    ///   if a dimension has no number or a number that an operator does not support.
+    /// Freezes every part for each of `bindings`. A part uses the numbers of its own dimensions and ignores the others, so one set of
+    /// bindings can serve several parts or only one. Sets that do not contradict each other complete each other. Equal functions are
+    /// made once.
+    /// - Throws: `RequestError` for a dimension that no part has, or with all dimensions that have no number; `ShapeError`, naming the
+    ///   operator and the dimension, for a number that an operator does not support.
     public func freezing(_ bindings: [ShapeBindings]) throws -> [FrozenProgram] {
         try requireKnown(bindings)
-        return try flatMap { part in
-            let names = Set(part.dimensions.map(\.name))
-            var own: [ShapeBindings] = []
-            for binding in bindings.map({ ShapeBindings($0.numbers.filter { names.contains($0.key) }) })
-            where !binding.numbers.isEmpty && !own.contains(binding) {
-                own.append(binding)
-            }
-            return try (own.isEmpty ? [ShapeBindings()] : own).map { try part.freezing($0) }
-        }
+        let own = try ShapeRequest(bindings, for: self).completed()
+        return try zip(self, own).flatMap { part, own in try own.map { try part.freezing($0) } }
     }
 
     /// Freezes every part to its default shapes. See `Program.usualShapes`.

@@ -9,17 +9,23 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
     /// Creates bindings; `Program.freezing(_:)` checks them.
     public init(_ numbers: [String: Int] = [:]) { self.numbers = numbers }
 
-    /// Reads bindings such as `batch=1,sequence=128`.
+    /// Reads bindings such as `batch=1,sequence=128`; blanks around names and numbers do not count.
     /// - Throws: `RequestError` for malformed text, a number below 1, or two numbers for one dimension.
     public init(parsing text: String) throws {
         numbers = [:]
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let sides = part.split(separator: "=", omittingEmptySubsequences: false)
+            let sides = part.split(separator: "=", omittingEmptySubsequences: false).map(Self.withoutBlanks)
             guard sides.count == 2, !sides[0].isEmpty, let number = Int(sides[1]) else {
-                throw RequestError("--shape \(text): \"\(part)\" is not of the form dimension=number")
+                throw RequestError(
+                    "--shape \(text): \"\(Self.withoutBlanks(part))\" is not of the form dimension=number, as in batch=1,sequence=128"
+                )
             }
-            try bind(String(sides[0]), to: number, from: "--shape \(text)")
+            try bind(sides[0], to: number, from: "--shape \(text)")
         }
+    }
+
+    private static func withoutBlanks(_ text: Substring) -> String {
+        String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 
     /// Finds the numbers that make the program's inputs fit a file's inputs, and its states the file's final states.
@@ -82,9 +88,8 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
 
 extension Program {
     /// Replaces every free dimension with a number, and applies all shape rules again.
-    /// - Throws: `RequestError` for an unknown dimension, or a number above the model's maximum; `ShapeError`, naming
-    ///   the operator and the dimension, for a dimension without a number or with one that an operator does not
-    ///   support.
+    /// - Throws: `RequestError` for an unknown dimension, a number above the model's maximum, or with all dimensions that have no
+    ///   number; `ShapeError`, naming the operator and the dimension, for a number that an operator does not support.
     public func freezing(_ bindings: ShapeBindings) throws -> FrozenProgram {
         let known = dimensions.map(\.name)
         for name in bindings.numbers.keys.sorted() where !known.contains(name) {
@@ -100,13 +105,7 @@ extension Program {
                 )
             }
         }
-        if let free = dimensions.first(where: { bindings.numbers[$0.name] == nil }) {
-            throw ShapeError(
-                operator: firstReader(of: free.name),
-                reason:
-                    "dimension \(free.name) has no number; give one, e.g. --shape \(free.name)=\(free.usual.first ?? 1)"
-            )
-        }
+        _ = try ShapeRequest([bindings], for: [self]).completed()
         var frozen = try rewriting(binding: bindings.numbers) { node, inputs, builder in
             let operation = try Operators.make(node.operation.name, node.operation.attributes.binding(bindings.numbers))
             do {
@@ -126,12 +125,6 @@ extension Program {
             return dimension.remarks.filter { $0.numbers.contains(number) }
                 .map { "\(name), \(dimension.name)=\(number): \($0.text)" }
         }
-    }
-
-    /// Returns the first operator with the free dimension `name` in its types or attributes, as errors name it.
-    private func firstReader(of name: String) -> String {
-        let node = nodes.first { free(in: $0).contains(name) }
-        return node.map { "\($0.operation.name) \"\($0.label)\"" } ?? "input of \(self.name)"
     }
 
     /// Returns the free dimensions of a node's inputs, outputs and attributes, sorted.

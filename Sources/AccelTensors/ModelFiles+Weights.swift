@@ -18,10 +18,12 @@ extension ModelFiles {
                     + "the one to read (\(candidates.prefix(3).joined(separator: ", "))"
                     + "\(candidates.count > 3 ? ", ..." : ""))")
         }
-        if let pickle = names.first(where: isPickleName) {
+        // Some repositories have their ONNX models in a folder of this name.
+        let others = names + ((try? Files.list("\(folder)/onnx")) ?? []).map { "onnx/\($0)" }
+        for format in [ForeignFormat.gguf, .pickle, .onnx, .hdf5] {
+            guard let name = others.first(where: { ForeignFormat(named: $0) == format }) else { continue }
             throw RequestError(
-                "\(folder) has its weights in \(pickle) only, a Python pickle, which is never read; \(conversionAdvice)",
-                status: .unavailable)
+                "\(folder) has its weights in \(name) only, \(format.advice(on: "\(folder)/\(name)"))", status: .unavailable)
         }
         throw RequestError("\(folder) has no safetensors file", status: .unavailable)
     }

@@ -119,9 +119,11 @@ public final class ModelFiles: Sendable {
         do {
             file = try SafetensorsFile(path)
         } catch let error as FormatError where isPickleName(path) {
+            let start = try MappedFile(path).bytes
+            let format = ForeignFormat(start[0..<min(start.count, 64)].withBytes { Array($0) })
             throw FormatError(
                 file: path, location: error.location,
-                reason: foreignFormat(try MappedFile(path).bytes) != nil
+                reason: format != nil && format != .text
                     ? error.reason : "files of this name are Python pickles, which are never read; \(conversionAdvice)")
         }
         _ = keep(

@@ -71,9 +71,8 @@ public enum Codecs {
         guard let type = type(named: specification) else {
             let names = all.map { $0.name }
             let name = String(specification.prefix { $0 != ":" })
-            let hint = suggestion(for: name, among: names + GGMLMix.all.map(\.name))
             throw RequestError(
-                "unknown scheme \"\(name)\" (known: \(names.joined(separator: ", ")))\(hint)")
+                "unknown scheme \"\(name)\"\(SchemeNames.hint(for: name)) (known: \(names.joined(separator: ", ")))")
         }
         let parts = specification.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         var given: [String: String] = [:]

@@ -11,6 +11,8 @@ protocol Command: Sendable {
     static var positionals: [Positional] { get }
     /// The command's own options; `CommonOptions` are added to them.
     static var options: [Option] { get }
+    /// Command lines that the help page begins with.
+    static var examples: [String] { get }
     /// The text below the options on the help page; empty for none.
     static var notes: String { get }
 
@@ -20,6 +22,7 @@ protocol Command: Sendable {
 extension Command {
     static var positionals: [Positional] { [] }
     static var options: [Option] { [] }
+    static var examples: [String] { [] }
     static var notes: String { "" }
     static var allOptions: [Option] { options + CommonOptions.all }
 }

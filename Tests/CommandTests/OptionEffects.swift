@@ -129,6 +129,11 @@ extension OptionEffect {
                 "run p.accelpkg --inputs bert/golden.safetensors --outputs out.safetensors [ --backend reference ]"
             ),
             ("generate", "run d.accelpkg --inputs qwen/golden.safetensors [ --generate 2 ]"),
+            (
+                "stop-token",
+                "run d.accelpkg --inputs qwen/golden.safetensors --generate 2 [ --stop-token "
+                    + (0..<47).map { "\($0)" }.joined(separator: ",") + " / --stop-token none ]"
+            ),
             ("save-states", "run d.accelpkg --inputs qwen/golden.safetensors [ --save-states s.safetensors ]"),
             (
                 "function",
@@ -149,7 +154,7 @@ extension OptionEffect {
             ("dtype", "decompress p.accelpkg -o q [ --dtype float16 ]"),
             ("json", "diff p.accelpkg d.accelpkg [ --json ]"),
 
-            ("format", "export p.accelpkg -o q.mlpackage [ --format coreml ]"),
+            ("format", "export p.accelpkg -o q [ --format coreml ]"),
             ("output", "export p.accelpkg --format coreml -o [ q.mlpackage / r.mlpackage ]"),
             ("target", "export p.accelpkg --format coreml -o q.mlpackage [ --target iOS26 ]"),
             ("precision", "export p.accelpkg --format coreml -o q.mlpackage [ --precision float32 ]"),

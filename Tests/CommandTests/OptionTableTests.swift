@@ -51,6 +51,16 @@ struct OptionTableTests {
         #expect(positionals.dropLast().allSatisfy { !$0.isRepeatable })
     }
 
+    @Test("Examples of help pages are valid command lines of their command", arguments: names)
+    func examples(_ name: String) throws {
+        let command = try command(name)
+        for example in command.examples {
+            let words = example.split(separator: " ").map(String.init)
+            #expect(words.prefix(2) == ["accelc", name])
+            _ = try Arguments(Array(words.dropFirst(2)), for: command)
+        }
+    }
+
     @Test("A help page tells all of a command in 100 columns", arguments: names)
     func helpPages(_ name: String) throws {
         let command = try command(name)

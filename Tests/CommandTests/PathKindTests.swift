@@ -93,6 +93,19 @@ struct PathKindTests {
         }
     }
 
+    @Test(
+        "A file of tensors whose header has 640 bytes, which begins like a pickle, is one of tensors",
+        arguments: [640, 896, 1152])
+    func headerLengths(_ length: Int) throws {
+        try withTemporaryFolder { folder in
+            let header = #"{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}"#
+            let padded = header + String(repeating: " ", count: length - header.utf8.count)
+            let bytes = (0..<8).map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) } + Array(padded.utf8)
+            try Data(bytes).write(to: URL(filePath: "\(folder)/tensors"))
+            #expect(PathKind(of: "\(folder)/tensors") == .tensors)
+        }
+    }
+
     @Test("Each positional that is a path says what it takes")
     func tables() {
         for command in Commands.all {

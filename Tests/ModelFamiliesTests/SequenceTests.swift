@@ -167,6 +167,65 @@ struct SequenceTests {
         #expect(Set(generated.integers()).count > 1)
     }
 
+    @Test(
+        "A block that begins earlier, or whose end is empty, gives the logits of a block of that length",
+        arguments: ["llama_llama3", "mistral_window", "gemma3_old"], [(31, [16, 15]), (12, [12]), (45, [16, 16, 13])])
+    func rounded(fixture: String, _ numbers: (count: Int, blocks: [Int])) throws {
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path(fixture)).model().programs, ["batch": 2],
+            blocks: [numbers.count, 16, 1], cache: 64)
+        let ids = tokens(2, numbers.count, below: 47)
+        let whole = try model.logits([ids], blocks: [numbers.count])
+        let first = numbers.blocks[0] == 16 ? model.function(16) : nil
+        let few = try BlockModel(
+            try ParityCase(folder: Fixtures.path(fixture)).model().programs, ["batch": 2], blocks: [16, 1], cache: 64)
+        let plan = try RunPlan(few.program, FunctionInputs([ids], file: "tokens"), function: first)
+        #expect(plan.steps.compactMap { $0.positions?.count } == numbers.blocks)
+        let outputs = try plan.run(in: Session(few.program, threads: 2)).outputs
+        let logits = HostTensor(try #require(outputs.first { $0.name == "logits" }))
+        let rms = (whole.floats.reduce(0) { $0 + Double($1) * Double($1) } / Double(whole.floats.count)).squareRoot()
+        #expect(largestDifference(whole, logits) <= Self.longTolerance * rms)
+
+        // What follows is what follows steps of one token, with all logits and with the last ones only.
+        let steps = try BlockModel(
+            try ParityCase(folder: Fixtures.path(fixture)).model().programs, ["batch": 2], blocks: [1], cache: 64)
+        let last = try BlockModel(
+            try ParityCase(folder: Fixtures.path(fixture)).model().programs.map {
+                try #require(try $0.computingLastLogits())
+            }, ["batch": 2], blocks: [16, 1], cache: 64)
+        let generated = try [steps, few, last].map { model in
+            let plan = try RunPlan(model.program, FunctionInputs([ids], file: "tokens"), generating: 6)
+            return try #require(try plan.run(in: Session(model.program, threads: 2)).generated).integers()
+        }
+        #expect(generated[0] == generated[1] && generated[0] == generated[2])
+    }
+
+    @Test("tokens of 32 bits are taken, and a stop token ends generation")
+    func stopping() throws {
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path("qwen3_small")).model().programs, ["batch": 1], blocks: [4, 1],
+            cache: 16)
+        let ids = tokens(1, 4, below: 47)
+        let narrow = StoredTensor(
+            name: "input_ids", elementType: .int32, shape: ids.shape,
+            bytes: ByteView(
+                ids.integers().flatMap { number in (0..<4).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) } }))
+        func run(_ tensor: StoredTensor, until stops: Set<Int64> = []) throws -> RunPlan.Result {
+            let plan = try RunPlan(
+                model.program, FunctionInputs([tensor], file: "tokens"), generating: 8, until: stops)
+            return try plan.run(in: Session(model.program))
+        }
+        let (wide, same) = (try run(ids), try run(narrow))
+        let generated = try #require(wide.generated).integers()
+        #expect(generated.count == 8 && !wide.isStopped && same.generated?.integers() == generated)
+        #expect(wide.prompt.tokens == 4 && wide.generation.tokens == 7)
+        let stop = try #require(generated.dropFirst().first { $0 != generated[0] })
+        let stopped = try run(ids, until: [stop])
+        let end = try #require(generated.firstIndex(of: stop))
+        #expect(stopped.isStopped && stopped.generated?.integers() == Array(generated[...end]))
+        #expect(stopped.generation.tokens == end)
+    }
+
     @Test("a sequence goes on where another ended, from its states and at its place")
     func continuation() throws {
         let model = try BlockModel(
@@ -208,7 +267,9 @@ struct SequenceRefusalTests {
         let generated = try Self.refusal(
             "qwen3_small", ["batch": 1], blocks: [4, 1], cache: 12, [ids], generating: 5)
         #expect(generated.contains("need 13 positions"), "\(generated)")
-        let odd = try Self.refusal("qwen3_small", ["batch": 1], blocks: [4], cache: 16, [ids])
+        let late = StoredTensor(name: "position", integers: [13], shape: [1])
+        let odd = try Self.refusal(
+            "qwen3_small", ["batch": 1], blocks: [4], cache: 16, [tokens(1, 3, below: 47), late])
         #expect(odd.contains("blocks of 4 into a cache of 16"), "\(odd)")
         let unsteady = try Self.refusal("qwen3_small", ["batch": 1], blocks: [9], cache: 16, [ids], generating: 2)
         #expect(unsteady.contains("convert with --shape ...,tokens=1"), "\(unsteady)")

@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelPrograms
 import AccelTensors
+import Foundation
 import Testing
 
 @Suite("Freezing parts")
@@ -45,12 +46,49 @@ struct FreezingPartsTests {
         #expect(error?.description.contains("did you mean \"frames\"?") == true)
     }
 
-    @Test("A dimension without a number names operator and dimension")
+    @Test("Every dimension without a number is named at once, with options to paste that give all")
     func unbound() throws {
-        let parts = try Self.parts()
-        let error = #expect(throws: ShapeError.self) { try parts.freezing([ShapeBindings(["batch": 3])]) }
-        #expect(error?.description.contains("dimension frames has no number") == true)
-        #expect(throws: ShapeError.self) { try parts.freezing([]) }
+        func refusal(_ bindings: [ShapeBindings]) throws -> String {
+            let parts = try Self.parts()
+            return (#expect(throws: RequestError.self) { try parts.freezing(bindings) })?.description ?? ""
+        }
+        for bindings in [
+            [ShapeBindings(["batch": 3])], [], [ShapeBindings(["frames": 3])], [ShapeBindings(["length": 3])],
+        ] {
+            let text = try refusal(bindings)
+            let given = Set(bindings.flatMap(\.numbers.keys))
+            for name in ["batch", "frames", "length"] {
+                #expect(text.contains("\(name) (of ") == !given.contains(name), "\(text)")
+            }
+            let options = text.components(separatedBy: "--shape ").dropFirst()
+            let shapes = try options.map { try ShapeBindings(parsing: $0.trimmingCharacters(in: .whitespaces)) }
+            #expect(try !Self.parts().freezing(shapes).isEmpty, "\(text)")
+        }
+        // A part that lacks a number is not completed by bindings that contradict its own.
+        let text = try refusal([
+            ShapeBindings(["batch": 1, "frames": 30, "length": 4]), ShapeBindings(["batch": 2, "frames": 30]),
+        ])
+        #expect(
+            text == "dimension length (of decoder) has no number; give every dimension one, e.g. "
+                + "--shape batch=1,frames=30,length=4 --shape batch=2,frames=30,length=4")
+    }
+
+    @Test("Bindings about different parts complete each other")
+    func merged() throws {
+        let frozen = try Self.parts().freezing([
+            ShapeBindings(["batch": 2, "frames": 30]), ShapeBindings(["length": 1]), ShapeBindings(["length": 8]),
+        ])
+        #expect(
+            frozen.map(\.functionName) == [
+                "encoder[batch=2,frames=30]", "decoder[batch=2,length=1]", "decoder[batch=2,length=8]",
+            ])
+    }
+
+    @Test(
+        "Blanks around names and numbers do not count",
+        arguments: ["batch=1,frames=30", " batch = 1 , frames=30 ", "batch=1, frames=30"])
+    func blanks(_ text: String) throws {
+        #expect(try ShapeBindings(parsing: text) == ShapeBindings(["batch": 1, "frames": 30]))
     }
 
     @Test("Bindings come from the tensors of a file, for the parts that it feeds")

@@ -1,3 +1,4 @@
+import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
@@ -8,6 +9,9 @@ struct DecodingFunctions: Sendable {
         let function: FunctionDescription
         let length: Int
         let tokens, position, logits: FunctionDescription.Port
+
+        /// The logits have a row for each token, and not for the last one only.
+        var hasAllLogits: Bool { logits.role.positionAxis == 1 }
     }
     let blocks: [Block]
     /// The positions of the cache.
@@ -34,8 +38,16 @@ struct DecodingFunctions: Sendable {
         self.capacity = capacity
     }
 
-    /// The function for the next of `count` tokens: the longest block that they fill.
-    func block(for count: Int) -> Block { blocks.first { $0.length <= count } ?? blocks[blocks.count - 1] }
+    /// The runs for some tokens of a sequence, whose other tokens up to there the states hold.
+    func runs(over tokens: Range<Int>) -> [(block: Block, taken: TokenBlocks.Block)] {
+        let layout = TokenBlocks(
+            lengths: blocks.map(\.length), capacity: capacity,
+            padded: Set(blocks.filter(\.hasAllLogits).map(\.length)),
+            repeatable: Set(blocks.filter(\.isRepeatable).map(\.length)))
+        return (layout.covering(tokens) ?? []).compactMap { taken in
+            blocks.first { $0.length == taken.length }.map { ($0, taken) }
+        }
+    }
 }
 
 extension DecodingFunctions.Block {
@@ -51,6 +63,11 @@ extension DecodingFunctions.Block {
         (self.function, self.tokens, self.position, self.logits) = (function, tokens, position, logits)
         length = tokens.shape.dimensions[1]
         guard length > 0 else { return nil }
+    }
+
+    /// Its states are caches, in which the same tokens leave the same keys and values again.
+    fileprivate var isRepeatable: Bool {
+        function.states.allSatisfy { [.keyValueCache, .crossAttention].contains($0.role.kind) }
     }
 
     /// The positions of its caches, the least of all; nil without one.

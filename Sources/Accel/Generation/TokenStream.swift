@@ -130,25 +130,31 @@ extension AccelSession {
         held = min(held, generation.tokens.count - 1)
         if isFirst { generation.reused = held }
         try rewind(to: held)
-        var next: Int64 = 0
-        while tokens.count < generation.tokens.count {
-            let rest = generation.tokens.count - tokens.count
-            let block = functions.block(for: rest)
-            let taken = Array(generation.tokens[tokens.count..<tokens.count + block.length])
+        var next: Int64?
+        let all = generation.tokens
+        for (block, taken) in functions.runs(over: held..<all.count) {
+            let given = all[taken.first..<min(taken.first + block.length, all.count)]
+            // The end of a block that is longer than the rest holds any token.
+            let ids = Array(given) + Array(repeating: 0, count: block.length - given.count)
+            try rewind(to: taken.first)
             var inputs = generation.options.inputs
-            inputs[block.tokens.name] = try AccelTensor(taken, 1, block.length)
+            inputs[block.tokens.name] = try AccelTensor(ids, 1, block.length)
             inputs[block.position.name] = try AccelTensor(of: Int64.self, shape: block.position.shape) {
-                $0[0] = Int64(tokens.count)
+                $0[0] = Int64(taken.first)
             }
-            let isLast = rest == block.length
+            let isLast = taken.tokens.upperBound == all.count
             let outputs = try await run(
                 block.function, inputs, RunOptions(outputs: isLast ? [block.logits.name] : []), cancellation)
-            tokens += taken
+            tokens = Array(all[..<taken.tokens.upperBound])
             guard isLast else { continue }
             next = try outputs[block.logits.name].withSpan(of: Float.self) { logits throws(AccelError) in
                 let width = block.logits.shape.dimensions.last ?? 0
-                return try generation.sampler.choose(from: logits.extracting(last: width))
+                let end = block.hasAllLogits ? taken.rows.upperBound * width : logits.count
+                return try generation.sampler.choose(from: logits.extracting(first: end).extracting(last: width))
             }
+        }
+        guard let next else {
+            throw AccelError(.unsupported, "no function takes the next token", at: model.package.path)
         }
         if isFirst {
             generation.promptDuration += clock.now - start

@@ -5,7 +5,7 @@ public import AccelTensors
 /// The runs of a decoder's functions on a sequence of tokens, block by block: a long block first (prefill), then
 /// shorter ones (decode steps of one token), over one shared key/value cache.
 ///
-/// The tokens are an I64[batch, count] tensor with the name of the functions' token input. The position of each block
+/// The tokens are an I64[batch, count] tensor, or one of narrower integers, with the name of the functions' token input. The position of each block
 /// is computed, and counts from the given position if there is one. Tensors with the name of a state are its initial
 /// value; the others are inputs, the same for each block. If the decoder reads states that are made from an encoder's
 /// outputs, and the encoder's inputs are given, the functions that make them run first.
@@ -30,6 +30,15 @@ public struct DecodingPlan: Sendable {
         let seeds: [StoredTensor]
 
         func feed(_ length: Int) -> TokenFeed? { feeds.first { $0.length == length } }
+
+        /// The blocks that functions up to a length take; the first token is at position `start`.
+        func blocks(upTo longest: Int, from start: Int) -> TokenBlocks {
+            let feeds = feeds.filter { $0.length <= longest }
+            return TokenBlocks(
+                lengths: feeds.map(\.length), capacity: capacity - start,
+                padded: Set(feeds.filter(\.hasRowsOnly).map(\.length)),
+                repeatable: Set(feeds.filter(\.isRepeatable).map(\.length)))
+        }
     }
 
     /// - Parameter tensors: by name.
@@ -40,7 +49,7 @@ public struct DecodingPlan: Sendable {
         self.program = program
         self.tokens = tokens
         count = tokens.shape.dimensions[1]
-        let stated = tensors[first.position].flatMap { $0.elementType == .int64 ? $0.integers().first : nil }
+        let stated = tensors[first.position].flatMap { $0.holdsIndices ? $0.integers().first : nil }
         start = stated.map { Int(max(-1, min($0, 1 << 40))) } ?? 0
         var caches: [Cache] = []
         for feed in feeds where feed.tokens == first.tokens && !caches.contains(where: { $0.states == feed.states }) {
@@ -65,7 +74,7 @@ public struct DecodingPlan: Sendable {
     /// function that makes the states from its outputs.
     private static func encoding(_ program: ModelPlan, _ tensors: [String: StoredTensor]) -> [RunStep] {
         func fits(_ port: FrozenProgram.Port) -> Bool {
-            tensors[port.name].map { $0.elementType == port.elementType && $0.shape == port.shape } ?? false
+            tensors[port.name]?.fitting(port) != nil
         }
         for (other, keeper) in program.functions.enumerated() where keeper.interface.role == .crossKeysAndValues {
             guard let link = keeper.interface.links.first, keeper.inputs.count == 1, let port = keeper.inputs.first,
@@ -76,7 +85,9 @@ public struct DecodingPlan: Sendable {
                     && encoder.outputs.contains { $0.name == link.output && $0.operand.shape == port.shape }
             }
             guard let encoder else { continue }
-            let inputs = program.functions[encoder].inputs.reduce(into: [:]) { $0[$1.name] = tensors[$1.name] }
+            let inputs = program.functions[encoder].inputs.reduce(into: [:]) {
+                $0[$1.name] = tensors[$1.name]?.fitting($1)
+            }
             var kept = RunStep(function: other, inputs: [:])
             kept.carried = [link.input: link.output]
             return [RunStep(function: encoder, inputs: inputs), kept]
@@ -84,16 +95,25 @@ public struct DecodingPlan: Sendable {
         return []
     }
 
+    /// Whether a function takes blocks of the tokens.
+    func takesTokens(_ function: Int) -> Bool { caches.contains { $0.feeds.contains { $0.function == function } } }
+
     /// All tokens in blocks of these lengths; nil when no cache has functions for them.
     public func steps(inBlocksOf lengths: [Int]) -> [RunStep]? {
         let cache = caches.first { cache in
             start >= 0 && cache.capacity >= start + count && lengths.allSatisfy { cache.feed($0) != nil }
         }
-        return cache.flatMap { steps(lengths, in: $0) }
+        var blocks: [TokenBlocks.Block] = []
+        for length in lengths {
+            let first = blocks.last?.tokens.upperBound ?? 0
+            blocks.append(TokenBlocks.Block(length: length, first: first, tokens: first..<first + length))
+        }
+        guard let cache, blocks.last?.tokens.upperBound ?? 0 == count else { return nil }
+        return steps(blocks, in: cache)
     }
 
-    /// All tokens in the longest blocks that there are functions for, each as long as it can be: a prefill, then steps. Of
-    /// several caches it takes the longest one that has steps of one token, else the longest.
+    /// All tokens in the longest blocks that there are functions for: a prefill, then steps, as `TokenBlocks` chooses them. Of several
+    /// caches it takes the longest one that has steps of one token, else the longest.
     /// - Parameters:
     ///   - first: the function that takes the first block; it decides the cache.
     ///   - more: how many tokens are to be generated after them.
@@ -108,45 +128,47 @@ public struct DecodingPlan: Sendable {
         let needed = start + count + max(more - 1, 0)
         let fitting = caches.filter { cache in
             cache.capacity >= needed && (first == nil || cache.feeds.contains { $0.function == first })
-                && (more == 0 || cache.feed(1) != nil) && lengths(in: cache, first: first) != nil
+                && (more == 0 || cache.feed(1) != nil) && blocks(in: cache, first: first) != nil
         }
         let best = fitting.max { left, right in
             let (steps, others) = (left.feed(1) != nil, right.feed(1) != nil)
             return steps == others ? left.capacity < right.capacity : others
         }
-        guard let best, let lengths = lengths(in: best, first: first), let steps = steps(lengths, in: best) else {
+        guard let best, let blocks = blocks(in: best, first: first), let steps = steps(blocks, in: best) else {
             throw doesNotFit(file, needed: needed, generating: more)
         }
         try requireStates(of: best, file)
         return (steps, best.feed(1))
     }
 
-    /// Block lengths that add up to all tokens.
-    private func lengths(in cache: Cache, first: Int?) -> [Int]? {
-        var (left, lengths) = (count, [Int]())
-        if let first {
-            guard let feed = cache.feeds.first(where: { $0.function == first }), feed.length <= left else { return nil }
-            lengths.append(feed.length)
-            left -= feed.length
-        }
-        for feed in cache.feeds where feed.length > 0 {
-            lengths += Array(repeating: feed.length, count: left / feed.length)
-            left %= feed.length
-        }
-        return left == 0 ? lengths : nil
+    /// Blocks of all tokens; after a first one that is asked for, none is longer than it.
+    private func blocks(in cache: Cache, first: Int?) -> [TokenBlocks.Block]? {
+        guard let first else { return cache.blocks(upTo: .max, from: start).covering(0..<count) }
+        guard let length = cache.feeds.first(where: { $0.function == first })?.length else { return nil }
+        let blocks = cache.blocks(upTo: length, from: start)
+        guard length <= count else { return blocks.covering(0..<count).flatMap { $0.first?.length == length ? $0 : nil } }
+        let block = TokenBlocks.Block(length: length, first: 0, tokens: 0..<length)
+        return blocks.covering(length..<count).map { [block] + $0 }
     }
 
-    private func steps(_ lengths: [Int], in cache: Cache) -> [RunStep]? {
+    private func steps(_ blocks: [TokenBlocks.Block], in cache: Cache) -> [RunStep]? {
         let (all, rows) = (tokens.integers(), tokens.shape.dimensions[0])
-        var (steps, cursor) = (before, 0)
-        for length in lengths {
-            guard let feed = cache.feed(length), cursor + length <= count else { return nil }
-            let block = (0..<rows).flatMap { all[$0 * count + cursor..<$0 * count + cursor + length] }
-            steps.append(feed.step(block, at: start + cursor))
-            cursor += length
+        var steps = before
+        for block in blocks {
+            guard let feed = cache.feed(block.length) else { return nil }
+            let given = min(block.length, count - block.first)
+            let taken = (0..<rows).flatMap { row -> [Int64] in
+                let first = row * count + block.first
+                // The end of a block that is longer than the rest holds any token.
+                return Array(all[first..<first + given]) + Array(repeating: 0, count: block.length - given)
+            }
+            var step = feed.step(taken, at: start + block.first)
+            step.positions = start + block.tokens.lowerBound..<start + block.tokens.upperBound
+            step.rows = block.isExact ? nil : block.rows
+            steps.append(step)
         }
         if !steps.isEmpty { steps[0].states = cache.seeds }
-        return cursor == count ? steps : nil
+        return steps
     }
 }
 

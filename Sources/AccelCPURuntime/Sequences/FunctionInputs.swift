@@ -35,12 +35,12 @@ public struct FunctionInputs: Sendable {
             )
         }
         func checked(_ tensor: StoredTensor, _ what: String, _ port: FrozenProgram.Port) throws -> StoredTensor {
-            guard tensor.elementType == port.elementType, tensor.shape == port.shape else {
+            guard let fitting = tensor.fitting(port) else {
                 throw RequestError(
                     "\(file): \(what) \"\(port.name)\" of \(function.name): expected \(port.typeText), "
                         + "found \(tensor.elementType.rawValue)\(tensor.shape)")
             }
-            return tensor
+            return fitting
         }
         var inputs: [String: StoredTensor] = [:]
         for port in function.inputs {
@@ -68,10 +68,16 @@ public struct FunctionInputs: Sendable {
         return steps.sorted { $0.key < $1.key }.map { ($0.key, FunctionInputs(tensors: $0.value, file: file)) }
     }
 
-    /// Returns the index of the function with a name.
+    /// Returns the index of the function with a name, or of the only one whose name begins so.
     /// - Throws: `RequestError` listing the functions' names.
     public static func index(of name: String, in functions: [FunctionPlan]) throws -> Int {
         if let index = functions.firstIndex(where: { $0.name == name }) { return index }
+        let beginning = functions.indices.filter { functions[$0].name.hasPrefix(name) }
+        if beginning.count == 1 { return beginning[0] }
+        guard beginning.isEmpty else {
+            let names = beginning.map { functions[$0].name }.joined(separator: ", ")
+            throw RequestError("several functions begin with \"\(name)\": \(names); name one of them")
+        }
         let names = functions.map(\.name)
         let hint = suggestion(for: name, among: names)
         throw RequestError("there is no function \"\(name)\"\(hint) (there is: \(names.joined(separator: ", ")))")
@@ -98,5 +104,18 @@ public struct FunctionInputs: Sendable {
         throw RequestError(
             "\(file): no function takes these inputs; expected those of \(offered.joined(separator: " or ")), "
                 + "found \(found.joined(separator: ", "))")
+    }
+}
+
+extension StoredTensor {
+    /// Its elements are integers that tokens and positions may have: I64, or narrower ones that are widened.
+    var holdsIndices: Bool { [.int64, .int32, .uint32, .int16, .uint16].contains(elementType) }
+
+    /// Returns the tensor for a port of its shape and element type, with narrower integers widened to I64; nil if it does not fit.
+    func fitting(_ port: FrozenProgram.Port) -> StoredTensor? {
+        guard shape == port.shape else { return nil }
+        if elementType == port.elementType { return self }
+        guard port.elementType == .int64, holdsIndices else { return nil }
+        return StoredTensor(name: name, integers: integers(), shape: shape)
     }
 }

@@ -6,7 +6,13 @@ import AccelTensors
 /// others, such as logits of the last position only, the values of the last run.
 struct JoinedOutputs {
     private var names: [String] = []
-    private var parts: [String: [StoredTensor]] = [:]
+    private var parts: [String: [Part]] = [:]
+
+    /// An output, and its rows that count: the range on axis 1; nil for the whole tensor.
+    private struct Part {
+        let tensor: StoredTensor
+        let rows: Range<Int>?
+    }
 
     /// - Parameter interface: of the function that made them.
     mutating func add(_ outputs: [StoredTensor], of step: RunStep, _ interface: Interface) {
@@ -14,7 +20,7 @@ struct JoinedOutputs {
             let name = output.name + step.suffix
             if parts[name] == nil { names.append(name) }
             let isByToken = step.positions != nil && interface.role(of: output.name, .output).positionAxis == 1
-            parts[name] = (isByToken ? parts[name] ?? [] : []) + [output]
+            parts[name] = (isByToken ? parts[name] ?? [] : []) + [Part(tensor: output, rows: isByToken ? step.rows : nil)]
         }
     }
 
@@ -22,17 +28,21 @@ struct JoinedOutputs {
     var tensors: [StoredTensor] { names.compactMap { name in parts[name].flatMap { Self.joined($0, name: name) } } }
 
     /// Tensors that differ on axis 1 only, after each other on it.
-    private static func joined(_ parts: [StoredTensor], name: String) -> StoredTensor? {
-        guard let first = parts.first else { return nil }
-        guard parts.count > 1 else { return first.renamed(name) }
+    private static func joined(_ parts: [Part], name: String) -> StoredTensor? {
+        guard let first = parts.first?.tensor else { return nil }
+        guard parts.count > 1 || parts[0].rows != nil else { return first.renamed(name) }
         var shape = first.shape
-        shape.dimensions[1] = parts.reduce(0) { $0 + $1.shape.dimensions[1] }
+        shape.dimensions[1] = parts.reduce(0) { $0 + ($1.rows?.count ?? $1.tensor.shape.dimensions[1]) }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(parts.reduce(0) { $0 + $1.bytes.count })
+        bytes.reserveCapacity(shape.count * first.elementType.byteCount)
         for row in 0..<shape.dimensions[0] {
             for part in parts {
-                let width = part.bytes.count / shape.dimensions[0]
-                part.bytes[row * width..<(row + 1) * width].withBytes { bytes.append(contentsOf: $0) }
+                let sizes = part.tensor.shape.dimensions
+                let width = part.tensor.bytes.count / max(sizes[0] * sizes[1], 1)
+                let rows = part.rows ?? 0..<sizes[1]
+                let start = row * sizes[1]
+                part.tensor.bytes[(start + rows.lowerBound) * width..<(start + rows.upperBound) * width]
+                    .withBytes { bytes.append(contentsOf: $0) }
             }
         }
         return StoredTensor(name: name, elementType: first.elementType, shape: shape, bytes: ByteView(bytes))

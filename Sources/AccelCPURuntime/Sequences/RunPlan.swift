@@ -12,9 +12,11 @@ public import AccelTensors
 public struct RunPlan: Sendable {
     /// The runs on tensors of the file, in order.
     public let steps: [RunStep]
-    /// The number of tokens to generate after the steps.
+    /// The number of tokens to generate after the steps, at most.
     public let generated: Int
-    /// The number of runs, those of generated tokens included.
+    /// The tokens that end a row of generated ones.
+    public let stopTokens: Set<Int64>
+    /// The number of runs, those of generated tokens included, if no stop token ends them earlier.
     public var runs: Int { steps.count + max(generated - 1, 0) }
     /// The function and inputs that take a generated token; nil if none is generated.
     private let feed: TokenFeed?
@@ -24,26 +26,45 @@ public struct RunPlan: Sendable {
     /// - Parameters:
     ///   - function: the name of the function to run (for a decoder, of the first block); nil chooses one that the
     ///     tensors fit.
-    ///   - generated: the number of tokens that a decoder generates.
+    ///   - generated: the number of tokens that a decoder generates, at most.
+    ///   - stopTokens: generation ends when each row has one of them.
     /// - Throws: `RequestError` if the tensors fit no function and no sequence of runs, with the expected and the found
     ///   ones.
     public init(
-        _ program: ModelPlan, _ inputs: FunctionInputs, function: String? = nil, generating generated: Int = 0
+        _ program: ModelPlan, _ inputs: FunctionInputs, function: String? = nil, generating generated: Int = 0,
+        until stopTokens: Set<Int64> = []
     ) throws {
         let index = try function.map { try FunctionInputs.index(of: $0, in: program.functions) }
-        self.generated = generated
+        (self.generated, self.stopTokens) = (generated, stopTokens)
         interfaces = program.functions.map(\.interface)
         if generated == 0, let steps = try Self.calls(program, inputs, index) {
             (self.steps, feed) = (steps, nil)
-        } else if let plan = DecodingPlan(program, inputs.tensors) {
+        } else if let plan = DecodingPlan(program, inputs.tensors), index.map(plan.takesTokens) ?? true {
             (steps, feed) = try plan.longestSteps(first: index, generating: generated, file: inputs.file)
         } else {
             // They fit nothing, or there is nothing to go on from.
-            if generated == 0 { _ = try inputs.choosing(from: program.functions, named: function) }
-            throw RequestError(
-                "\(inputs.file): no function of the package takes blocks of tokens that are in the file, "
-                    + "together with their position in a cache")
+            if generated == 0 || index != nil { _ = try inputs.choosing(from: program.functions, named: function) }
+            throw Self.noTokens(program, inputs)
         }
+    }
+
+    private static func noTokens(_ program: ModelPlan, _ inputs: FunctionInputs) -> RequestError {
+        let decoders = program.functions.filter { $0.input(.tokens) != nil && $0.input(.position) != nil }
+        guard let decoder = decoders.first, let tokens = decoder.input(.tokens) else {
+            return RequestError(
+                "\(inputs.file): nothing can be generated, because no function of the package takes tokens and their "
+                    + "position in a cache")
+        }
+        let others = decoder.inputs.filter { $0.name != tokens.name && $0.name != decoder.input(.position)?.name }
+        let expected =
+            ["\"\(tokens.name)\" I64[\(tokens.shape.dimensions.first ?? 1),N] of N tokens"]
+            + others.map { "\"\($0.name)\" \($0.typeText)" }
+        let found = inputs.tensors.sorted { $0.key < $1.key }.map {
+            "\"\($0.key)\" \($0.value.elementType.rawValue)\($0.value.shape)"
+        }
+        return RequestError(
+            "\(inputs.file): to generate tokens, \(decoder.part) takes \(expected.joined(separator: ", ")); "
+                + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))")
     }
 
     /// Returns one run of the function that the tensors fit, or one for each number at the end of their names.
@@ -76,12 +97,30 @@ public struct RunPlan: Sendable {
         /// The outputs. An output with a row for each token holds the rows of all blocks; the outputs of numbered steps
         /// end in their number.
         public var outputs: [StoredTensor] = []
-        /// The generated tokens, I64[batch, generated]; nil if there are none.
+        /// The generated tokens, I64[batch, generated]; nil if there are none. After its stop token a row repeats it.
         public var generated: StoredTensor?
+        /// Every row of generated tokens has a stop token.
+        public var isStopped = false
         /// The functions that ran, in order, with their durations.
         public var runs: [(function: Int, positions: Range<Int>?, duration: Duration)] = []
         /// Creates an empty result.
         public init() {}
+
+        /// The runs over the tokens of the file: their tokens in a row, and the time that they took.
+        public var prompt: (tokens: Int, duration: Duration) { total(runs.dropLast(steps)) }
+        /// The runs over generated tokens: their tokens in a row, and the time that they took.
+        public var generation: (tokens: Int, duration: Duration) { total(runs.suffix(steps)) }
+        /// The number of runs over generated tokens, which are the last ones. The last generated token does not run.
+        private var steps: Int { max((generated?.shape.dimensions[1] ?? 0) - 1, 0) }
+
+        private func total(
+            _ runs: ArraySlice<(function: Int, positions: Range<Int>?, duration: Duration)>
+        ) -> (tokens: Int, duration: Duration) {
+            let blocks = runs.filter { $0.positions != nil }
+            return (
+                blocks.reduce(0) { $0 + ($1.positions?.count ?? 0) }, blocks.reduce(.zero) { $0 + $1.duration }
+            )
+        }
     }
 
     /// Runs all steps, starting with the session's current states.
@@ -115,11 +154,15 @@ public struct RunPlan: Sendable {
         }
         for step in steps { try run(step) }
         var chosen: [[Int64]] = []
-        for number in 0..<generated {
-            guard let feed, let end = result.runs.last?.positions?.upperBound else { break }
-            let next = try likeliest(feed.logits.flatMap { made[$0] })
+        var index = steps.last?.rows.map { $0.upperBound - 1 }
+        while let feed, let end = result.runs.last?.positions?.upperBound, chosen.count < generated, !result.isStopped {
+            var next = try likeliest(feed.logits.flatMap { made[$0] }, row: index)
+            if let last = chosen.last { next = zip(last, next).map { stopTokens.contains($0) ? $0 : $1 } }
             chosen.append(next)
-            if number < generated - 1 { try run(feed.step(next, at: end)) }
+            result.isStopped = next.allSatisfy(stopTokens.contains)
+            guard chosen.count < generated, !result.isStopped else { break }
+            try run(feed.step(next, at: end))
+            index = nil
         }
         result.outputs = joined.tensors
         if let rows = chosen.first?.count {
@@ -130,9 +173,9 @@ public struct RunPlan: Sendable {
         return result
     }
 
-    /// Returns for each row the token with the largest logit at the block's last position; the first one if several are
-    /// equal.
-    private func likeliest(_ logits: StoredTensor?) throws -> [Int64] {
+    /// Returns for each row of the batch the token with the largest logit; the first one if several are equal.
+    /// - Parameter index: the row of a block's token; nil for the last. Logits of the last position only have one row.
+    private func likeliest(_ logits: StoredTensor?, row index: Int?) throws -> [Int64] {
         guard let logits, logits.shape.rank == 3, logits.shape.count > 0 else {
             throw RequestError(
                 "to generate tokens, the decoder needs an output of logits F32[batch, tokens, vocabulary]")
@@ -142,7 +185,7 @@ public struct RunPlan: Sendable {
             logits.shape.dimensions[0], logits.shape.dimensions[1], logits.shape.dimensions[2]
         )
         return (0..<rows).map { row in
-            let start = ((row + 1) * count - 1) * width
+            let start = (row * count + min(index ?? count - 1, count - 1)) * width
             var best = 0
             for token in 1..<max(width, 1) where floats[start + token] > floats[start + best] { best = token }
             return Int64(best)

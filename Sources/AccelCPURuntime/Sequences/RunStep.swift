@@ -11,8 +11,10 @@ public struct RunStep: Sendable {
     public var carried: [String: String] = [:]
     /// Values that states are set to before the step.
     public var states: [StoredTensor] = []
-    /// The positions of its tokens; nil if it takes none.
+    /// The positions of its tokens that no step before has taken; nil if it takes none.
     public var positions: Range<Int>?
+    /// The rows of its outputs that belong to `positions`; nil for all. The other ones are of tokens of earlier steps, or of none.
+    public var rows: Range<Int>?
     /// A suffix of its outputs' names that tells them from those of other steps, e.g. `.0`.
     public var suffix = ""
 

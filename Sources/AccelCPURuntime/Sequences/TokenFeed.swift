@@ -19,18 +19,21 @@ struct TokenFeed: Sendable {
     let logits: String?
     /// Further inputs, the same for each block.
     let held: [String: StoredTensor]
+    /// Every output has a row for each token, so that rows of no token can be left out.
+    let hasRowsOnly: Bool
+    /// Its states are caches, in which the same tokens leave the same keys and values again.
+    let isRepeatable: Bool
 
     /// Nil when the function takes no blocks of tokens, or has an input that `tensors` do not hold.
     init?(_ index: Int, _ function: FunctionPlan, _ tensors: [String: StoredTensor]) {
         guard let tokens = function.input(.tokens), let positionPort = function.input(.position),
             positionPort.shape.count == 1,
-            let capacity = function.cacheLength, let given = tensors[tokens.name], given.elementType == .int64,
+            let capacity = function.cacheLength, let given = tensors[tokens.name], given.holdsIndices,
             given.shape.rank == 2, given.shape.dimensions[0] == tokens.shape.dimensions[0]
         else { return nil }
         var held: [String: StoredTensor] = [:]
         for port in function.inputs where port.name != tokens.name && port.name != positionPort.name {
-            guard let given = tensors[port.name], given.elementType == port.elementType, given.shape == port.shape
-            else { return nil }
+            guard let given = tensors[port.name]?.fitting(port) else { return nil }
             held[port.name] = given
         }
         self.function = index
@@ -41,6 +44,12 @@ struct TokenFeed: Sendable {
         (position, positionShape) = (positionPort.name, positionPort.shape)
         self.held = held
         logits = function.output(.logits)?.name
+        hasRowsOnly = function.outputs.allSatisfy {
+            function.interface.role(of: $0.name, .output).positionAxis == 1
+        }
+        isRepeatable = function.states.allSatisfy {
+            [.keyValueCache, .crossAttention].contains(function.interface.role(of: $0.name, .state).kind)
+        }
     }
 
     /// - Parameters:

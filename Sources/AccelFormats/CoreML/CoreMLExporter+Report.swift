@@ -22,7 +22,8 @@ extension CoreMLExporter {
             lines.append("in parts: \(name) as \(parts.joined(separator: ", "))")
         }
         lines += model.interfaces.flatMap(\.shapesInWords)
-        if choices.layout == .ane { lines += model.program.functions.flatMap(Self.neuralEngine) }
+        lines += choices.layout == .ane
+            ? model.program.functions.flatMap(Self.neuralEngine) : [Self.neuralEngine(model.program.functions)]
         let warnings =
             fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }
             + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }
@@ -38,7 +39,7 @@ extension CoreMLExporter {
                     counts.joined.sorted { $0.key < $1.key }.map {
                         .init($0.key, .array($0.value.map { .string($0) }))
                     }),
-                "neural_engine": .array(choices.layout == .ane ? model.program.functions.map(Self.obstacles) : []),
+                "neural_engine": .array(model.program.functions.map(Self.obstacles)),
                 "weights": .array(
                     outcomes.map { name, outcome in
                         .object(
@@ -57,6 +58,22 @@ extension CoreMLExporter {
         let off = obstacles.reduce(0) { $0 + $1.names.count }
         return ["Neural Engine: nothing known keeps off \(count - off) of \(count) operations of \(function.name)"]
             + obstacles.map { "  off it: \($0.names.count) \($0.what.operation): \($0.what.reason)" }
+    }
+
+    /// One line on all functions, which are not laid out for the Neural Engine.
+    private static func neuralEngine(_ functions: [MILFunction]) -> String {
+        let all = functions.map { NeuralEngineObstacle.all(in: $0) }
+        var counts: [NeuralEngineObstacle: Int] = [:]
+        for obstacle in all.flatMap(\.obstacles) { counts[obstacle.what, default: 0] += obstacle.names.count }
+        let sorted = counts.sorted {
+            ($1.value, $0.key.operation, $0.key.reason) < ($0.value, $1.key.operation, $1.key.reason)
+        }
+        let (count, off) = (all.reduce(0) { $0 + $1.operations }, counts.values.reduce(0, +))
+        let shown = sorted.prefix(4).map { "\($0.value) \($0.key.operation) (\($0.key.reason))" }
+        let rest = sorted.dropFirst(4).reduce(0) { $0 + $1.value }
+        return "Neural Engine: nothing known keeps off \(count - off) of \(count) operations"
+            + (off == 0 ? "" : "; off it: \(shown.joined(separator: ", "))" + (rest == 0 ? "" : ", \(rest) others"))
+            + "; --layout ane arranges tensors for it"
     }
 
     private static func obstacles(_ function: MILFunction) -> JSON {

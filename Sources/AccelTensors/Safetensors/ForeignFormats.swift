@@ -8,13 +8,20 @@ public enum ForeignFormat: Sendable {
     case zip
     /// A GGUF file.
     case gguf
+    /// An ONNX model.
+    case onnx
     /// A Git LFS pointer in place of the file.
     case gitPointer
     /// An HDF5 file.
     case hdf5
+    /// Text, such as sentences to calibrate with, or a web page in place of a file.
+    case text
 
     /// The suffixes of pickles' names.
     public static let pickleSuffixes = [".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"]
+
+    private static let suffixes: [(String, ForeignFormat)] =
+        [(".gguf", .gguf)] + pickleSuffixes.map { ($0, .pickle) } + [(".onnx", .onnx), (".h5", .hdf5)]
 
     /// Recognises a format.
     /// - Parameter start: the first bytes of a file, up to 64.
@@ -31,9 +38,33 @@ public enum ForeignFormat: Sendable {
             self = .gitPointer
         } else if starts("\u{89}HDF") || start.starts(with: [0x89, 0x48, 0x44, 0x46]) {
             self = .hdf5
+        } else if Self.isModelProto(start) {
+            self = .onnx
+        } else if Self.isText(start) {
+            self = .text
         } else {
             return nil
         }
+    }
+
+    /// Recognises a format by the suffix of a file's name; nil for other names.
+    public init?(named name: String) {
+        guard let format = Self.suffixes.first(where: { name.hasSuffix($0.0) })?.1 else { return nil }
+        self = format
+    }
+
+    /// Returns whether bytes begin as ONNX files do: with the version of the format (field 1), then the producer's name (field 2).
+    private static func isModelProto(_ start: [UInt8]) -> Bool {
+        guard start.count > 4, start[0] == 0x08, (1...20).contains(start[1]), start[2] == 0x12 else { return false }
+        let name = start[4...].prefix(Int(start[3]))
+        return !name.isEmpty && name.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
+    /// Returns whether bytes are UTF-8 without control characters. The last character may be cut.
+    private static func isText(_ start: [UInt8]) -> Bool {
+        let isPlain = start.allSatisfy { $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }
+        guard start.count >= 8, isPlain else { return false }
+        return (0...3).contains { String(validating: start.dropLast($0), as: UTF8.self) != nil }
     }
 
     /// The advice for a user who passes such a file instead of a safetensors file.
@@ -42,10 +73,27 @@ public enum ForeignFormat: Sendable {
         case .pickle: "this is a Python pickle, which can run code when it is read; \(conversionAdvice)"
         case .zip: "this is a zip archive, as torch.save writes it, with a Python pickle inside; \(conversionAdvice)"
         case .gguf: "this is a GGUF file, expected safetensors"
+        case .onnx: "this is an ONNX model, which is not read; \(Self.checkpointAdvice)"
         case .gitPointer: "this is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`"
         case .hdf5: "this is an HDF5 file, expected safetensors"
+        case .text:
+            "this is text, expected safetensors; inputs are tensors: of text, the tokens that the model's tokenizer makes of it, "
+                + "I64 [batch,tokens]"
         }
     }
+
+    /// The rest of a sentence about a model's folder that has no weights but in a file of this format.
+    func advice(on file: String) -> String {
+        switch self {
+        case .pickle: "a Python pickle, which is never read; \(conversionAdvice)"
+        case .gguf: "a GGUF file: name that file itself (\(file)) as the model"
+        case .onnx: "an ONNX model, which is not read; \(Self.checkpointAdvice)"
+        case .zip, .gitPointer, .hdf5, .text: "which is not read; \(conversionAdvice)"
+        }
+    }
+
+    private static let checkpointAdvice =
+        "take the checkpoint that it was exported from: a folder with config.json and *.safetensors"
 }
 
 /// Returns the advice for a user who passes another format instead of a safetensors file; nil for unknown bytes.

@@ -18,6 +18,11 @@ enum ConvertCommand: Command {
         [OutputArguments.output, OutputArguments.zip, probe] + ConversionArguments.options + CacheChoice.options + [
             CacheChoice.verify, ProfileArguments.profile, shard, CommonOptions.json,
         ]
+    static let examples = [
+        "accelc convert all-MiniLM-L6-v2",
+        "accelc convert all-MiniLM-L6-v2 --shape batch=1,sequence=128 --compress int4:block=32",
+        "accelc convert Qwen3-0.6B --target-size 400MB --calibrate samples.safetensors -o q.accelpkg",
+    ]
     static var notes: String { "\(shards)\n\n\(ProfileArguments.notes)\n\n\(ConversionArguments.schemes)" }
     private static let shards = """
         With --shard several processes, or machines with one cache server, share the work: each makes its
@@ -48,6 +53,7 @@ enum ConvertCommand: Command {
         if arguments.has(CommonOptions.json) { console.print(summary.json) } else { console.summary(summary.text) }
         (summary.warnings + signatures.warnings(after: summary.package.digest)).forEach(console.warning)
         summary.remarks.forEach(console.detail)
+        summary.missingTokenizer.map(console.note)
         return made.comparison.map { CacheChoice.report($0, console) } ?? .success
     }
 

@@ -7,7 +7,9 @@ enum ExportCommand: Command {
     static let name = "export"
     static let summary = "write a model in another tool's format"
     static let format = Option(
-        "format", .words(Exporters.all.map { $0.name }), "the format to write", isRequired: true)
+        "format", .words(Exporters.all.map { $0.name }),
+        "the format to write (default: the one of OUT's suffix, such as .mlpackage, .aimodel or .gguf)",
+        implied: { $0[output].flatMap(formatName) })
     static let output = Option(
         "output", .output("OUT") { try exporter($0).output },
         "what to write; an earlier export of that name is replaced, anything else is not", short: "o", isRequired: true)
@@ -19,7 +21,31 @@ enum ExportCommand: Command {
     static let options =
         [format, output] + exporterOptions + ConversionArguments.options
         + CacheChoice.options + [CommonOptions.json]
+    static let examples = [
+        "accelc export all-MiniLM-L6-v2 -o minilm.mlpackage",
+        "accelc export all-MiniLM-L6-v2 --shape batch=1,sequence=128 --layout ane -o minilm.mlpackage",
+        "accelc export Qwen3-0.6B --format gguf --compress q4_k_m -o qwen3-gguf",
+    ]
     static var notes: String { ConversionArguments.schemes }
+
+    /// Suffixes of Core ML models that are not written: protocol buffers of an older kind, and what Xcode makes of a package.
+    private static let otherCoreML = [".mlmodel", ".mlmodelc"]
+
+    /// Returns the format that the suffix of a path tells.
+    private static func formatName(of path: String) -> String? {
+        if otherCoreML.contains(where: Files.trimmingSlashes(path).hasSuffix) { return CoreMLExporter.name }
+        return ModelFormats.named(by: path)?.exporter?.name
+    }
+
+    /// Refuses a name that has the suffix of something else.
+    private static func requireName(_ path: String, for type: any Exporter.Type) throws {
+        let name = Files.trimmingSlashes(path)
+        let own = ModelFormats.all.first { $0.exporter?.name == type.name }
+        let others = otherCoreML + ModelFormats.all.filter { $0.name != own?.name }.flatMap { $0.suffixes }
+        guard let suffix = others.first(where: name.hasSuffix) else { return }
+        let fitting = String(name.dropLast(suffix.count)) + (own?.suffixes.first ?? "")
+        throw RequestError("\(path): \(type.name) writes \(type.summary), and no \(suffix): use -o \(fitting)")
+    }
 
     /// The options of all exporters, each once, restricted to the formats that have it.
     private static var exporterOptions: [Option] {
@@ -40,6 +66,7 @@ enum ExportCommand: Command {
         conversion.keepsQuantized = false
         let output = try arguments.required(output)
         let type = try exporter(arguments)
+        try requireName(output, for: type)
         let settings = try ConversionSettings(arguments, console)
         if AcceleratorPackage.looksLikePackage(at: conversion.model),
             let option = ConversionArguments.options.first(where: arguments.has)
@@ -74,7 +101,11 @@ enum ExportCommand: Command {
 
 extension ExportCommand {
     private static func exporter(_ arguments: Arguments) throws -> any Exporter.Type {
-        try Exporters.named(try arguments.required(format))
+        guard let name = arguments[format] else {
+            let path = try arguments.required(output)
+            throw arguments.usage("needs \(format.usage), which the name \(path) does not tell")
+        }
+        return try Exporters.named(name)
     }
 }
 

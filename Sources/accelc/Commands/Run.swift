@@ -17,14 +17,19 @@ enum RunCommand: Command {
         "outputs", .output("FILE") { _ in TensorFileKind.outputs.output },
         "the safetensors file to write the outputs to")
     static let generate = Option(
-        "generate", .integer(1...1_000_000), "after the sequence go on with so many tokens, each the likeliest one")
+        "generate", .integer(1...1_000_000),
+        "after the sequence go on with so many tokens at most, each the likeliest one")
+    static let stop = Option(
+        "stop-token", .text("N,.."),
+        "the tokens that end the generated ones; none for no end (default: the model's own, eos_token_id)",
+        isRepeatable: true, needs: [.option("generate")])
     static let states = Option(
         "save-states", .output("FILE") { _ in TensorFileKind.states.output },
         "the safetensors file to write what the states hold at the end to")
     static let function = Option(
         "function", .text("NAME"),
-        "the function to run, of a decoder the one for the first block; the one whose inputs fit where this is left out"
-    )
+        "the function to run, or the beginning of its name; of a decoder the one for the first block (default: the one whose "
+            + "inputs fit)")
     static let backend = Option(
         "backend", .words(Backends.standard.all.map(\.id.rawValue)),
         "what runs the functions; reference: the plain meaning of each operator, slow, for small models",
@@ -37,7 +42,8 @@ enum RunCommand: Command {
         needs: [.option("time"), .option("json")])
     static let time = Option(
         "time", .flag,
-        "print how long loading, preparing and running took, the peak memory, and what the session holds",
+        "print how long loading, preparing and running took, tokens per second of the prompt and of generation apart, the peak "
+            + "memory, and what the session holds",
         excludes: ["json"])
     static let profile = Option(
         "profile", .flag,
@@ -52,15 +58,27 @@ enum RunCommand: Command {
         Tensors NAME.0, NAME.1, ... are steps: the function runs once for each number, in their order,
         and keeps its states.
 
-        A decoder takes a whole sequence of tokens, I64[batch,tokens], in blocks: the longest function
-        that the tokens fill first, then shorter ones, such as steps of one token, over the cache that
-        they share. Tensors for further inputs are the same for each block; "position" is the index of
-        the first token, 0 where it is left out. An encoder whose inputs are in FILE runs first.
-        Outputs have the rows of all tokens; --generate adds "generated" I64[batch,N].
+        A decoder takes a whole sequence of tokens, I64 or I32 [batch,tokens], in blocks: the longest
+        function that the tokens fill first, then shorter ones, such as steps of one token, over the
+        cache that they share. A rest that would take many steps goes through a long block instead,
+        which computes some tokens again, or whose end is empty. Tensors for further inputs are the same
+        for each block; "position" is the index of the first token, 0 where it is left out. An encoder
+        whose inputs are in FILE runs first. Outputs have the rows of all tokens; --generate adds
+        "generated" I64[batch,N].
+
+        The model's tokenizer makes the tokens, for instance in Python:
+          ids = tokenizers.Tokenizer.from_file("tokenizer.json").encode("Once upon a time").ids
+          safetensors.numpy.save_file({"input_ids": numpy.array([ids])}, "prompt.safetensors")
         """
+    static let examples = [
+        "accelc run minilm.accelpkg --inputs in.safetensors --outputs out.safetensors",
+        "accelc run llama.accelpkg --inputs prompt.safetensors --generate 64 --time",
+        "accelc run whisper.accelpkg --inputs mel.safetensors --function encoder --outputs out.safetensors",
+    ]
     static let positionals = [package]
     static let options = [
-        inputs, outputs, generate, states, function, backend, times, time, profile, trace, packed, CacheChoice.folder,
+        inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed,
+        CacheChoice.folder,
         CommonOptions.json,
     ]
 
@@ -73,7 +91,8 @@ enum RunCommand: Command {
             let package = try AcceleratorPackage(at: try arguments.required(Self.package))
             let program = try package.graph.planned()
             let plan = try RunPlan(
-                program, inputs, function: arguments[function], generating: arguments.integer(generate) ?? 0)
+                program, inputs, function: arguments[function], generating: arguments.integer(generate) ?? 0,
+                until: try stopTokens(of: package, arguments))
             return (package, program, plan)
         }
         if program.functions.allSatisfy(\.states.isEmpty) {
@@ -128,6 +147,21 @@ enum RunCommand: Command {
         return .success
     }
 
+    private static func stopTokens(of package: AcceleratorPackage, _ arguments: Arguments) throws -> Set<Int64> {
+        guard arguments.has(generate) else { return [] }
+        guard arguments.has(stop) else { return try package.stopTokens() }
+        let words = arguments.all(stop).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        if words == ["none"] { return [] }
+        return Set(
+            try words.map { word -> Int64 in
+                guard let token = Int64(word), token >= 0 else {
+                    throw arguments.usage(
+                        "takes numbers of tokens for --stop-token, as in 2,32000, or none; found \"\(word)\"")
+                }
+                return token
+            })
+    }
+
     private static func packedWeights(
         of package: AcceleratorPackage, _ program: ModelPlan, _ arguments: Arguments, _ console: Console
     ) throws -> PackedWeights? {
@@ -154,13 +188,12 @@ enum RunCommand: Command {
                 let text = tokens[row * width..<(row + 1) * width].map { "\($0)" }.joined(separator: " ")
                 lines.append("  generated  \(text)")
             }
+            if result.isStopped { lines.append("  ended by a stop token after \(Wording.count(width, "token"))") }
         }
         if let timing {
             lines.append(timing.text)
             if let memory { lines.append(memory.text) }
-            if let text = timing.text(ofBlocks: result.runs.filter { $0.positions != nil }.map(\.duration)) {
-                lines.append(text)
-            }
+            lines += timing.lines(of: result)
         }
         return lines.joined(separator: "\n")
     }
@@ -191,6 +224,8 @@ enum RunCommand: Command {
                 return .array(
                     stride(from: 0, to: tokens.count, by: width).map { .array(Array(tokens[$0..<$0 + width])) })
             } ?? .null,
+            "stopped": .bool(result.isStopped),
+            "prompt": Timing.speed(result.prompt), "generation": Timing.speed(result.generation),
             "runs": .integer(Int64(timing.runs.count)),
             "load_ms": .number(timing.milliseconds(timing.loading)),
             "prepare_ms": .number(timing.milliseconds(timing.preparing)),

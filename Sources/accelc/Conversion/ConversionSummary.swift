@@ -80,6 +80,21 @@ struct ConversionSummary {
 
     /// Remarks about results that are so by design.
     var remarks: [String] { coverage.remarks }
+
+    /// A remark on a package whose functions take tokens, and that has no tokenizer to make them.
+    var missingTokenizer: String? {
+        let takesTokens = package.graph.functions.contains { function in
+            function.program.interface.inputs.values.contains { $0.kind == .tokens }
+        }
+        let hasTokenizer = package.manifest.files.contains { file in
+            let name = Files.name(of: file.name)
+            return name.hasSuffix(".model") || ["tokenizer.json", "vocab.txt", "vocab.json"].contains(name)
+        }
+        guard takesTokens, !hasTokenizer else { return nil }
+        return
+            "remark: the package has no tokenizer, as there is none beside the model (tokenizer.json, tokenizer.model, "
+            + "vocab.txt): apps have to bring the one that makes its tokens"
+    }
 }
 
 extension AcceleratorPackage {

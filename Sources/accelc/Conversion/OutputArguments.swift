@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelConversion
 import AccelFormats
 import AccelPackages
@@ -20,6 +21,10 @@ enum OutputArguments {
 
     static func destination(_ arguments: Arguments) throws -> PackageDestination {
         let path = try arguments.required(output)
+        if let format = ModelFormats.named(by: path), format.exporter != nil {
+            throw RequestError(
+                "\(path) is the name of \(format.title), which export writes: accelc export MODEL -o \(path)")
+        }
         return isArchive(arguments) ? .archive(path) : .folder(path)
     }
 

@@ -113,13 +113,13 @@ extension Arguments {
             rest.removeFirst()
         }
         guard let value else { return }
-        try check(value, for: option)
+        let checked = try check(value, for: option)
         if case .flag = option.kind {
             values[option.name] = [value]
             return
         }
         if !option.isRepeatable, values[option.name] != nil { throw usage("takes --\(option.name) once") }
-        values[option.name, default: []].append(value)
+        values[option.name, default: []].append(checked)
     }
 
     private func find(_ name: String) throws -> Option {
@@ -128,11 +128,15 @@ extension Arguments {
         throw usage("has no option --\(name)", nearest: nearest.map { "--\($0)" })
     }
 
-    private func check(_ value: String, for option: Option) throws {
+    /// Checks a value, and returns it as the table spells it.
+    private func check(_ value: String, for option: Option) throws -> String {
         switch option.kind {
         case .flag: break
         case .text, .input, .output, .location:
             if value.isEmpty { throw usage("needs a value that is not empty for \(option.usage)") }
+            if case .output = option.kind, value == "-" {
+                throw usage("writes \(option.usage) to a path, and never to standard output: name one")
+            }
         case .integer(let range):
             guard let number = Int(value), range.contains(number) else {
                 let bounds =
@@ -144,10 +148,14 @@ extension Arguments {
                 throw usage("takes a number of seconds above 0 for --\(option.name), found \"\(value)\"")
             }
         case .words(let words):
-            guard words.contains(value) else {
+            if words.contains(value) { break }
+            let alike = words.filter { $0.lowercased() == value.lowercased() }
+            guard alike.count == 1 else {
                 throw usage("takes \(words.joined(separator: ", ")) for --\(option.name), found \"\(value)\"")
             }
+            return alike[0]
         }
+        return value
     }
 
     private func checkPositionals() throws {
@@ -164,7 +172,9 @@ extension Arguments {
             }
         }
         if words.count > command.positionals.count, command.positionals.last?.isRepeatable != true {
-            throw usage("does not expect \"\(words[command.positionals.count])\"")
+            let word = words[command.positionals.count]
+            let list = word.contains("=") ? ": a list such as batch=1,sequence=128 is one word, or in quotes" : ""
+            throw usage("does not expect \"\(word)\"\(list)")
         }
     }
 

@@ -20,7 +20,11 @@ enum HelpPage {
     }
 
     static func page(of command: any Command.Type) -> String {
-        var parts = ["accelc \(command.name) - \(command.summary)", "usage: \(usage(of: command))"]
+        var parts = ["accelc \(command.name) - \(command.summary)"]
+        if !command.examples.isEmpty {
+            parts.append("examples:\n" + command.examples.map { "  \($0)" }.joined(separator: "\n"))
+        }
+        parts.append("usage: \(usage(of: command))")
         if !command.positionals.isEmpty {
             parts.append(table(command.positionals.map { ("  \($0.name)", $0.help) }))
         }

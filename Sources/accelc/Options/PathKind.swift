@@ -69,16 +69,25 @@ struct PathKind: Hashable, Sendable {
         let start = (try? MappedFile(path).bytes).map { $0[0..<min($0.count, 16)].withBytes { Array($0) } } ?? []
         let format = ForeignFormat(start)
         if format == .gguf { return .gguf }
-        if format == .pickle { return .pickle }
+        // A header of 640 bytes begins like a pickle.
         if WeightsFormat.recognises(path) { return .tensors }
+        if format == .pickle { return .pickle }
+        if format == .onnx { return .onnx }
         if isModel || ModelFormats.named(by: path) != nil { return nil }
-        if let kind = suffixes.first(where: { path.hasSuffix($0.0) })?.1 { return kind }
+        if path.hasSuffix(".safetensors") { return .tensors }
+        if let kind = ForeignFormat(named: path).flatMap(Self.kind(of:)) { return kind }
         return format == .zip ? .archive : nil
     }
 
-    private static let suffixes: [(String, PathKind)] =
-        [(".safetensors", .tensors), (".gguf", .gguf), (".onnx", .onnx)]
-        + ForeignFormat.pickleSuffixes.map { ($0, .pickle) }
+    private static func kind(of format: ForeignFormat) -> PathKind? {
+        switch format {
+        case .gguf: .gguf
+        case .onnx: .onnx
+        case .pickle: .pickle
+        case .zip: .archive
+        case .gitPointer, .hdf5, .text: nil
+        }
+    }
 
     /// Returns the accepted kinds in words.
     static func titles(of takes: [PathKind]) -> String {

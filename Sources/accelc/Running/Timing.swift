@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPlatform
 
 /// The private memory of a session on this processor, in bytes.
@@ -75,12 +76,34 @@ struct Timing {
         return "  \(times) of \(Wording.count(runs.count, "run")), peak memory \(Text.bytes(Self.peakMemory))"
     }
 
-    /// Returns the times of a decoder's blocks: the first (the prefill), and the median of the others (decode steps);
-    /// nil for fewer than two blocks.
-    func text(ofBlocks blocks: [Duration]) -> String? {
-        guard let first = blocks.first, blocks.count > 1 else { return nil }
+    /// The speeds of a decoder: tokens per second of the prompt and of generation, and the times of the first block (the prefill) and
+    /// of the others (decode steps), if there are several.
+    func lines(of result: RunPlan.Result) -> [String] {
+        var lines: [String] = []
+        for (name, part) in [("prompt", result.prompt), ("generation", result.generation)] where part.tokens > 0 {
+            let time = "\(Text.decimals(milliseconds(part.duration), 3)) ms"
+            let speed = Text.decimals(Self.perSecond(part.tokens, part.duration), 1)
+            lines.append("  \(name): \(Wording.count(part.tokens, "token")) in \(time), \(speed) tokens per second")
+        }
+        let blocks = result.runs.filter { $0.positions != nil }.map(\.duration)
+        guard let first = blocks.first, blocks.count > 1 else { return lines }
         let steps = blocks.dropFirst().sorted()
-        return "  first block \(Text.decimals(milliseconds(first), 3)) ms, "
-            + "then \(Text.decimals(milliseconds(steps[steps.count / 2]), 3)) ms a block (median of \(steps.count))"
+        return lines + [
+            "  first block \(Text.decimals(milliseconds(first), 3)) ms, "
+                + "then \(Text.decimals(milliseconds(steps[steps.count / 2]), 3)) ms a block (median of \(steps.count))"
+        ]
+    }
+
+    /// Returns the speed of a part of a run as JSON; null for a part without tokens.
+    static func speed(_ part: (tokens: Int, duration: Duration)) -> JSON {
+        guard part.tokens > 0 else { return .null }
+        return [
+            "tokens": .integer(Int64(part.tokens)), "ms": .number(Timing().milliseconds(part.duration)),
+            "tokens_per_second": .number((perSecond(part.tokens, part.duration) * 1000).rounded() / 1000),
+        ]
+    }
+
+    private static func perSecond(_ tokens: Int, _ duration: Duration) -> Double {
+        Double(tokens) / max(duration / .seconds(1), 1e-9)
     }
 }
