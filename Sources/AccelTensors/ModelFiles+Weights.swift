@@ -23,7 +23,8 @@ extension ModelFiles {
         for format in [ForeignFormat.gguf, .pickle, .onnx, .hdf5] {
             guard let name = others.first(where: { ForeignFormat(named: $0) == format }) else { continue }
             throw RequestError(
-                "\(folder) has its weights in \(name) only, \(format.advice(on: "\(folder)/\(name)"))", status: .unavailable)
+                "\(folder) has its weights in \(name) only, \(format.advice(on: "\(folder)/\(name)"))",
+                status: .unavailable)
         }
         throw RequestError("\(folder) has no safetensors file", status: .unavailable)
     }

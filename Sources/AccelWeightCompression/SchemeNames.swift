@@ -5,7 +5,8 @@ enum SchemeNames {
     private static let others = [
         "f32": "float32", "fp32": "float32", "f16": "float16", "fp16": "float16", "half": "float16", "bf16": "bfloat16",
         "f8": "float8", "fp8": "float8", "float4": "fp4", "none": "float32", "gptq": "int4:method=gptq",
-        "awq": "int4:method=awq", "w4a16": "int4", "w8a16": "int8", "w8a8": "int8", "kmeans": "palette", "lut": "palette",
+        "awq": "int4:method=awq", "w4a16": "int4", "w8a16": "int8", "w8a8": "int8", "kmeans": "palette",
+        "lut": "palette",
         "q4": "int4", "q8": "int8",
     ]
 
@@ -31,7 +32,9 @@ enum SchemeNames {
     /// Returns the number of bits in `4bit`, `int3` or `w6`; nil for other names.
     private static func bits(of plain: String) -> Int? {
         var text = plain[...]
-        for prefix in ["int", "w", "q", "palette", "lut"] where text.hasPrefix(prefix) { text = text.dropFirst(prefix.count) }
+        for prefix in ["int", "w", "q", "palette", "lut"] where text.hasPrefix(prefix) {
+            text = text.dropFirst(prefix.count)
+        }
         for suffix in ["bits", "bit", "b"] where text.hasSuffix(suffix) { text = text.dropLast(suffix.count) }
         return text.count == 1 ? Int(text).flatMap { (1...8).contains($0) ? $0 : nil } : nil
     }

@@ -146,7 +146,9 @@ public struct DecodingPlan: Sendable {
         guard let first else { return cache.blocks(upTo: .max, from: start).covering(0..<count) }
         guard let length = cache.feeds.first(where: { $0.function == first })?.length else { return nil }
         let blocks = cache.blocks(upTo: length, from: start)
-        guard length <= count else { return blocks.covering(0..<count).flatMap { $0.first?.length == length ? $0 : nil } }
+        guard length <= count else {
+            return blocks.covering(0..<count).flatMap { $0.first?.length == length ? $0 : nil }
+        }
         let block = TokenBlocks.Block(length: length, first: 0, tokens: 0..<length)
         return blocks.covering(length..<count).map { [block] + $0 }
     }

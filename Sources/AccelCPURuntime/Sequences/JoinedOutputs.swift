@@ -20,7 +20,8 @@ struct JoinedOutputs {
             let name = output.name + step.suffix
             if parts[name] == nil { names.append(name) }
             let isByToken = step.positions != nil && interface.role(of: output.name, .output).positionAxis == 1
-            parts[name] = (isByToken ? parts[name] ?? [] : []) + [Part(tensor: output, rows: isByToken ? step.rows : nil)]
+            parts[name] =
+                (isByToken ? parts[name] ?? [] : []) + [Part(tensor: output, rows: isByToken ? step.rows : nil)]
         }
     }
 

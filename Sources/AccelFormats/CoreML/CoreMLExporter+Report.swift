@@ -22,7 +22,8 @@ extension CoreMLExporter {
             lines.append("in parts: \(name) as \(parts.joined(separator: ", "))")
         }
         lines += model.interfaces.flatMap(\.shapesInWords)
-        lines += choices.layout == .ane
+        lines +=
+            choices.layout == .ane
             ? model.program.functions.flatMap(Self.neuralEngine) : [Self.neuralEngine(model.program.functions)]
         let warnings =
             fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }

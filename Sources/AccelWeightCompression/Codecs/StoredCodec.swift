@@ -25,7 +25,9 @@ public struct StoredCodec: WeightCodec {
     ) throws -> Distortion {
         let (elements, size) = (source.elements(ofRows: unit), source.elementType.byteCount)
         let bytes = elements.lowerBound * size..<elements.upperBound * size
-        source.bytes[bytes].withBytes { UnsafeMutableRawBufferPointer(rebasing: sections[0][bytes]).copyMemory(from: $0) }
+        source.bytes[bytes].withBytes {
+            UnsafeMutableRawBufferPointer(rebasing: sections[0][bytes]).copyMemory(from: $0)
+        }
         guard source.elementType.isFloatingPoint else {
             var distortion = Distortion()
             distortion.count = elements.count
