@@ -90,29 +90,42 @@ extension ModelStore {
     private nonisolated func fetch(
         into path: String, _ fetcher: any PackageFetcher, _ emit: @escaping @Sendable (UpdateEvent) -> Void
     ) async throws -> String {
-        // The task can be cancelled only once it is there; a fetcher may report before that.
-        let (task, excess) = (Locked<Task<String, any Error>?>(nil), Locked<Int?>(nil))
         let most = profile.packageBytes
-        let fetching = Task {
-            try await fetcher.fetch(into: path) { done, total in
-                emit(UpdateEvent(.fetching, done: done, total: total))
-                guard let most, max(done, total ?? 0) > most else { return }
-                excess.withLock { $0 = max(done, total ?? 0) }
-                task.withLock { $0?.cancel() }
+        let excess = Locked<Int?>(nil)
+        let (tooMuch, exceeded) = AsyncStream.makeStream(of: Void.self)
+        // Tasks of a group run where their caller's does, so that a caller who waits in one thread needs no other.
+        let result = await withTaskGroup(of: Result<String, any Error>?.self) { group in
+            group.addTask {
+                do {
+                    return .success(
+                        try await fetcher.fetch(into: path) { done, total in
+                            emit(UpdateEvent(.fetching, done: done, total: total))
+                            guard let most, max(done, total ?? 0) > most else { return }
+                            excess.withLock { $0 = max(done, total ?? 0) }
+                            exceeded.yield()
+                        })
+                } catch {
+                    return .failure(error)
+                }
             }
-        }
-        task.withLock { $0 = fetching }
-        if excess.withLock({ $0 != nil }) { fetching.cancel() }
-        let result = await withTaskCancellationHandler {
-            await fetching.result
-        } onCancel: {
-            fetching.cancel()
+            group.addTask {
+                for await _ in tooMuch { break }
+                return nil
+            }
+            var result: Result<String, any Error>?
+            // The first to end ends the other: bytes beyond the limit the fetching, and the fetching the wait for them.
+            for await ended in group {
+                result = ended ?? result
+                group.cancelAll()
+            }
+            return result
         }
         if let bytes = excess.withLock({ $0 }), let most {
             let excess = DeviceProfile.Excess(.package, needed: bytes, limit: most, of: profile.name)
             throw AccelError(.storage, "\(excess)", at: "the fetched package")
         }
         try Task.checkCancellation()
+        guard let result else { throw CancellationError() }
         return try result.get()
     }
 
