@@ -5,7 +5,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Stores and backends of C")
+// A call waits in a thread of the pool, while the store works in another: one test at a time.
+@Suite("Stores and backends of C", .serialized)
 struct CStoreTests {
     /// What the list of a store says about a model.
     private struct Listed: Equatable {

@@ -81,7 +81,9 @@ public struct AccelFunction: Sendable {
         try description.check(inputs, outputs: Set(memory.map(\.name)))
         let cancellation = options.cancellation
         return try lending(options, cancellation ?? Cancellation()) { session throws(AccelError) in
-            try session.session.run(description.name, inputs, into: memory, until: cancellation)
+            try model.counting { () throws(AccelError) in
+                try session.session.run(description.name, inputs, into: memory, until: cancellation)
+            }
         }
     }
 

@@ -72,7 +72,9 @@ public actor AccelSession {
     ) throws(AccelError) -> [String: StoredTensor] {
         let cancellation = options.cancellation
         if let cancellation, let error = AccelError(cancellation, at: function.name) { throw error }
-        let made = try session.run(function.name, inputs, into: memory, until: cancellation)
+        let made = try model.counting { () throws(AccelError) in
+            try session.run(function.name, inputs, into: memory, until: cancellation)
+        }
         if !function.states.isEmpty { tokens = [] }
         return made
     }
