@@ -19,7 +19,7 @@ extension ModelFiles {
                     + "\(candidates.count > 3 ? ", ..." : ""))")
         }
         // Some repositories have their ONNX models in a folder of this name.
-        let others = names + ((try? Files.list("\(folder)/onnx")) ?? []).map { "onnx/\($0)" }
+        let others = names + paths(in: "onnx")
         for format in [ForeignFormat.gguf, .pickle, .onnx, .hdf5] {
             guard let name = others.first(where: { ForeignFormat(named: $0) == format }) else { continue }
             throw RequestError(

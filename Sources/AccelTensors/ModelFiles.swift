@@ -83,6 +83,9 @@ public final class ModelFiles: Sendable {
     /// Returns the names in the folder, sorted. Only files that are opened become sources.
     func names() throws -> [String] { try Files.list(folder) }
 
+    /// Returns the paths, from this folder on, of what a folder within it has; none if there is no such folder.
+    func paths(in name: String) -> [String] { ((try? Files.list("\(folder)/\(name)")) ?? []).map { "\(name)/\($0)" } }
+
     /// Opens a file other than weights; a second call returns the same source.
     /// - Throws: `FormatError` if it is too large or not a regular file, or if `name`, which may come from another file
     ///   of the model, points outside of the folder.
