@@ -8,17 +8,27 @@ final class DirectFile {
     private static let bufferBytes = 4 << 20
 
     private var descriptor: FileDescriptor
-    private let buffer = ByteBuffer(count: bufferBytes)
+    /// While the system writes one buffer, the other one is filled.
+    private var buffer = ByteBuffer(count: bufferBytes)
+    private var other = ByteBuffer(count: bufferBytes)
     private var buffered = 0
     /// The offset of the buffer in the file; a multiple of the page size.
     private var offset: Int
+    /// The write of `other` that the system was asked for, and its bytes; they are in use until `wait` returns.
+    private let request = UnsafeMutablePointer<aiocb>.allocate(capacity: 1)
+    private var requested: UnsafeRawBufferPointer?
 
     /// - Parameter offset: the current size of the file; a multiple of `pageBytes`.
     /// - Returns: Nil if the system or the file system does not support it.
     init?(_ path: String, from offset: Int) {
         descriptor = FileDescriptor(cp_open_past_cache(path))
         self.offset = offset
-        guard descriptor.number >= 0, lseek(descriptor.number, off_t(offset), SEEK_SET) == offset else { return nil }
+        guard descriptor.number >= 0 else { return nil }
+    }
+
+    deinit {
+        _ = wait()
+        request.deallocate()
     }
 
     /// Writes bytes. Returns false on a system error, which is in `errno`.
@@ -29,13 +39,52 @@ final class DirectFile {
             UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[buffered...]).copyMemory(from: part)
             buffered += part.count
             rest = rest.dropFirst(part.count)
-            if buffered == Self.bufferBytes, !flush() { return false }
+            if buffered == Self.bufferBytes, !start() { return false }
         }
+        return true
+    }
+
+    /// Asks the system to write the buffer, which is full.
+    private func start() -> Bool {
+        guard wait() else { return false }
+        swap(&buffer, &other)
+        let bytes = UnsafeRawBufferPointer(other.bytes)
+        request.initialize(to: aiocb())
+        request.pointee.aio_fildes = descriptor.number
+        request.pointee.aio_offset = off_t(offset)
+        request.pointee.aio_buf = other.bytes.baseAddress
+        request.pointee.aio_nbytes = bytes.count
+        request.pointee.aio_sigevent.sigev_notify = Int32(SIGEV_NONE)
+        buffered = 0
+        // The system may have no room for the request.
+        guard aio_write(request) == 0 else {
+            guard writeNow(bytes) else { return false }
+            offset += bytes.count
+            return true
+        }
+        requested = bytes
+        return true
+    }
+
+    /// Waits for the end of the write that was asked for.
+    private func wait() -> Bool {
+        guard let bytes = requested else { return true }
+        requested = nil
+        var list: UnsafePointer<aiocb>? = UnsafePointer(request)
+        while aio_error(request) == EINPROGRESS { _ = aio_suspend(&list, 1, nil) }
+        let error = aio_error(request)
+        let count = aio_return(request)
+        if count != bytes.count {
+            errno = error
+            guard count >= 0 || error == EINVAL || error == EAGAIN, writeNow(bytes) else { return false }
+        }
+        offset += bytes.count
         return true
     }
 
     /// Writes the buffer to the file. The last page is padded with zeros until more is written, or `finish` is called.
     func flush() -> Bool {
+        guard wait() else { return false }
         let tail = buffered % Self.pageBytes
         let whole = buffered - tail
         let padded = whole + (tail > 0 ? Self.pageBytes : 0)
@@ -44,10 +93,9 @@ final class DirectFile {
         guard writeNow(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<padded])) else { return false }
         offset += whole
         buffered = tail
-        guard tail > 0 else { return true }
         // The incomplete page will be written again.
-        memmove(buffer.bytes.baseAddress!, buffer.bytes.baseAddress! + whole, tail)
-        return lseek(descriptor.number, off_t(offset), SEEK_SET) == offset
+        if tail > 0 { memmove(buffer.bytes.baseAddress!, buffer.bytes.baseAddress! + whole, tail) }
+        return true
     }
 
     /// Writes the buffer and sets the size of the file.
@@ -55,11 +103,15 @@ final class DirectFile {
         flush() && ftruncate(descriptor.number, off_t(offset + buffered)) == 0 && descriptor.close()
     }
 
+    /// Writes bytes at the offset.
     private func writeNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        if descriptor.writeAll(bytes) { return true }
+        func write() -> Bool {
+            lseek(descriptor.number, off_t(offset), SEEK_SET) == offset && descriptor.writeAll(bytes)
+        }
+        if write() { return true }
         // Some file systems accept the descriptor but refuse the writes; or an odd number of bytes was written.
-        guard errno == EINVAL, lseek(descriptor.number, off_t(offset), SEEK_SET) == offset else { return false }
+        guard errno == EINVAL else { return false }
         cp_go_through_cache(descriptor.number)
-        return descriptor.writeAll(bytes)
+        return write()
     }
 }

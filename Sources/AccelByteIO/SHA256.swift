@@ -53,9 +53,13 @@ public struct SHA256 {
 
     /// Returns the digests of several contents, in order. Hashing them together is much faster than one by one.
     public static func digests(of views: [ByteView]) -> [Digest] {
+        withExtendedLifetime(views) { digests(of: views.map { view in view.withBytes { $0 } }) }
+    }
+
+    static func digests(of views: [UnsafeRawBufferPointer]) -> [Digest] {
         // The longest first, so that finished ones are at the end.
         let order = views.indices.sorted { views[$0].count > views[$1].count }
-        let starts = order.map { views[$0].withBytes { $0.baseAddress?.assumingMemoryBound(to: UInt8.self) } }
+        let starts = order.map { views[$0].baseAddress?.assumingMemoryBound(to: UInt8.self) }
         var states = order.flatMap { _ in SHA256().state }
         var digests = [Digest](repeating: Digest(bytes: []), count: views.count)
         var done = 0
@@ -64,12 +68,12 @@ public struct SHA256 {
             let blocks = view.count / 64 - done
             if blocks > 0 {
                 let sources = starts[...last].map { $0.map { $0 + done * 64 } }
-                withExtendedLifetime(views) { ck_sha256_blocks_many(&states, sources, last + 1, blocks) }
+                ck_sha256_blocks_many(&states, sources, last + 1, blocks)
                 done += blocks
             }
             var hash = SHA256()
             (hash.state, hash.count) = (Array(states[8 * last..<8 * last + 8]), UInt64(done) * 64)
-            view.withBytes { hash.update(UnsafeRawBufferPointer(rebasing: $0[(done * 64)...])) }
+            hash.update(UnsafeRawBufferPointer(rebasing: view[(done * 64)...]))
             digests[order[last]] = hash.finalize()
         }
         return digests

@@ -26,3 +26,44 @@ public enum TreeDigest {
         SHA256.digest(of: ByteView(chunks.flatMap(\.bytes)))
     }
 }
+
+/// The `TreeDigest` of content that comes in parts.
+struct TreeHasher {
+    private var chunks: [Digest] = []
+    /// The hash of a chunk that began in an earlier part, and its bytes so far.
+    private var open = (hash: SHA256(), count: 0)
+
+    /// Adds bytes.
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes[...]
+        if open.count > 0 { add(rest.prefix(TreeDigest.chunkBytes - open.count), &rest) }
+        while rest.count >= TreeDigest.chunkBytes {
+            let whole = rest.prefix(rest.count / TreeDigest.chunkBytes * TreeDigest.chunkBytes)
+                .prefix(TreeDigest.batch * TreeDigest.chunkBytes)
+            chunks += SHA256.digests(
+                of: stride(from: whole.startIndex, to: whole.endIndex, by: TreeDigest.chunkBytes).map {
+                    UnsafeRawBufferPointer(rebasing: whole[$0..<$0 + TreeDigest.chunkBytes])
+                })
+            rest = rest.dropFirst(whole.count)
+        }
+        if !rest.isEmpty { add(rest, &rest) }
+    }
+
+    private mutating func add(_ part: Slice<UnsafeRawBufferPointer>, _ rest: inout Slice<UnsafeRawBufferPointer>) {
+        open.hash.update(UnsafeRawBufferPointer(rebasing: part))
+        open.count += part.count
+        rest = rest.dropFirst(part.count)
+        if open.count == TreeDigest.chunkBytes { close() }
+    }
+
+    private mutating func close() {
+        chunks.append(open.hash.finalize())
+        open = (SHA256(), 0)
+    }
+
+    /// Returns the digest of all bytes; to be asked once.
+    mutating func finalize() -> Digest {
+        if open.count > 0 { close() }
+        return TreeDigest.combining(chunks)
+    }
+}

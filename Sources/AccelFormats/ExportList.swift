@@ -13,14 +13,18 @@ struct ExportList {
     /// Writes the list.
     /// - Parameters:
     ///   - names: the names of the other files in the folder.
+    ///   - digests: the digests of files that are known; the others are read.
     ///   - path: the folder, which the caller publishes.
-    func write(_ provenance: [(key: String, text: String)], listing names: [String], in path: String) throws {
+    func write(
+        _ provenance: [(key: String, text: String)], listing names: [String], digests: [String: Digest], in path: String
+    ) throws {
         let list = [
             JSON.Member("accelc", .string(format)),
             JSON.Member("provenance", .object(provenance.map { JSON.Member($0.key, .string($0.text)) })),
         ]
         try AtomicFile.write(
-            WrittenDocument.text(of: list, listing: names, in: path), to: "\(path)/\(Self.name)", as: .internal)
+            WrittenDocument.text(of: list, listing: names, digests: digests, in: path), to: "\(path)/\(Self.name)",
+            as: .internal)
     }
 
     /// Reads the provenance of an export.

@@ -23,6 +23,17 @@ public struct Distortion: Equatable, Sendable {
         energy += other.energy
         maximumError = max(maximumError, other.maximumError)
     }
+
+    /// Returns whether two errors are of the same weights. Sums in another order differ: each of `count` additions of numbers that
+    /// are not negative rounds by at most 2^-53 of the sum.
+    public func isSame(as other: Distortion) -> Bool {
+        func isSum(_ left: Double, _ right: Double) -> Bool {
+            left == right || abs(left - right) <= Double(count) * 0x1p-52 * max(left, right)
+        }
+        return count == other.count && maximumError == other.maximumError && isSum(squaredError, other.squaredError)
+            && isSum(energy, other.energy)
+    }
+
     /// The signal-to-quantisation-noise ratio in dB: 10 log10(energy / squaredError); infinity for a lossless encoding.
     public var sqnr: Double { squaredError == 0 ? .infinity : 10 * log10(energy / squaredError) }
     /// The relative L2 error: sqrt(squaredError / energy).

@@ -70,14 +70,17 @@ struct FileTests {
         }
     }
 
-    @Test("what is written past the page cache is what was written, at every size, also while the file is mapped")
+    @Test(
+        "what is written past the page cache is what was written, at every size, also while mapped, and so is its digest"
+    )
     func directFile() throws {
         // A file system in memory may not offer it: then the page cache is gone through.
         for root in [nil, "/dev/shm"].filter({ $0.map { Files.kind(of: $0) == .folder } ?? true }) {
             try withTemporaryFolder(in: root) { folder in
                 var random = SeededGenerator(seed: 3)
                 var expected: [UInt8] = []
-                var file = try AtomicFile(replacing: "\(folder)/a", as: .internal, cachedBytes: 10_000)
+                var file = try AtomicFile(
+                    replacing: "\(folder)/a", as: .internal, cachedBytes: 10_000, isListed: true)
                 for size in [9_999, 1, 1, 4_095, 5, 4_096, 0, 8_192, 6_000_000, 100, 4_194_304, 12_345_678, 77] {
                     let part = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }
                     expected += part
@@ -87,9 +90,11 @@ struct FileTests {
                 }
                 let early = try file.mapped()
                 try file.write("end")
-                try file.commit()
+                let digest = try file.commitListed()
                 #expect(early == ByteView(expected))
-                #expect(try MappedFile("\(folder)/a").bytes == ByteView(expected + Array("end".utf8)))
+                let content = try MappedFile("\(folder)/a").bytes
+                #expect(content == ByteView(expected + Array("end".utf8)))
+                #expect(digest == TreeDigest.digest(of: content))
             }
         }
     }

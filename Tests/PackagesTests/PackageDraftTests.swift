@@ -70,4 +70,20 @@ struct PackageDraftTests {
             #expect(try Files.list(folder).isEmpty)
         }
     }
+
+    @Test("without a draft, the first tensors stay in memory and further ones move to files, with the same bytes")
+    func spill() throws {
+        try withTemporaryFolder { folder in
+            let contents = try TinyModel(width: 256, rows: 512).contents()
+            let tensors = contents.coverage.map(\.tensor).filter { $0.byteCount >= 1 << 16 }
+            #expect(tensors.count >= 2)
+            let spill = TensorSpill(beside: "\(folder)/p", room: tensors[0].byteCount)
+            let kept = try spill.keep(tensors)
+            for (index, pair) in zip(tensors, kept).enumerated() {
+                #expect(pair.0.sections == pair.1.sections)
+                #expect((MemoryRange(pair.0.sections[0]) == MemoryRange(pair.1.sections[0])) == (index == 0))
+            }
+            #expect(try Files.list(folder).isEmpty)
+        }
+    }
 }

@@ -207,7 +207,9 @@ extension Configuration {
         if !profile.backends.isEmpty {
             let allowed = profile.backends.map(BackendID.init(rawValue:))
             bounded.registry = Backends(registry.all.filter { allowed.contains($0.id) })
-            if bounded.backends == .automatic { bounded.backends = .preferring(allowed) }
+            // Of a profile for many devices, a device has some backends.
+            let present = allowed.filter { bounded.registry[$0] != nil }
+            if bounded.backends == .automatic, !present.isEmpty { bounded.backends = .preferring(present) }
         }
         return bounded
     }

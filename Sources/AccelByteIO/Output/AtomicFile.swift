@@ -12,21 +12,26 @@ public struct AtomicFile: ~Copyable {
     ///     read.
     ///   - isLarge: the system starts early to write it to the disk, so that the final sync is short; the part after
     ///     `cachedBytes` bypasses the page cache.
+    ///   - isListed: `commitListed` will ask for the digest, which is computed while the file is written.
     /// - Throws: `RequestError` if an existing entry at `path` is not an earlier output of this kind, or if the folder
     ///   cannot be
     ///   written.
     public init(
-        replacing path: String, as kind: OutputKind, mode: UInt16 = 0o644, isSynced: Bool = true, isLarge: Bool = false
+        replacing path: String, as kind: OutputKind, mode: UInt16 = 0o644, isSynced: Bool = true, isLarge: Bool = false,
+        isListed: Bool = false
     ) throws {
         try self.init(
-            replacing: path, as: kind, mode: mode, isSynced: isSynced, cachedBytes: isLarge ? Self.cachedBytes : nil)
+            replacing: path, as: kind, mode: mode, isSynced: isSynced, cachedBytes: isLarge ? Self.cachedBytes : nil,
+            isListed: isListed)
     }
 
     /// - Parameter cachedBytes: the part of a large file that uses the page cache; nil for a small file.
     init(
-        replacing path: String, as kind: OutputKind, mode: UInt16 = 0o644, isSynced: Bool = true, cachedBytes: Int?
+        replacing path: String, as kind: OutputKind, mode: UInt16 = 0o644, isSynced: Bool = true, cachedBytes: Int?,
+        isListed: Bool = false
     ) throws {
         file = try TemporaryFile(replacing: path, as: kind, mode: mode, isSynced: isSynced, cachedBytes: cachedBytes)
+        if isListed { file.hasher = TreeHasher() }
     }
 
     /// The part of a large file that stays in the page cache for its next reader.
@@ -75,6 +80,13 @@ public struct AtomicFile: ~Copyable {
     ///   written.
     public consuming func commit() throws { try file.commit() }
 
+    /// Syncs the file and publishes it under its name.
+    /// - Returns: the `TreeDigest` of the bytes that were written, for a `WrittenDocument`; nil unless the file `isListed`.
+    public consuming func commitListed() throws -> Digest? {
+        try file.commit()
+        return file.hasher?.finalize()
+    }
+
     /// Writes a file that consists of `text`.
     /// - Throws: as `init` and `commit` do.
     public static func write(_ text: String, to path: String, as kind: OutputKind, isSynced: Bool = true) throws {
@@ -108,6 +120,8 @@ final class TemporaryFile {
     private var buffered = 0
     private var committed = false
     private(set) var count = 0
+    /// The digest of what was written, where it is asked for.
+    var hasher: TreeHasher?
 
     init(replacing path: String, as kind: OutputKind, mode: UInt16, isSynced: Bool, cachedBytes: Int?) throws {
         try kind.requireReplaceable(path, by: .file)
@@ -132,6 +146,7 @@ final class TemporaryFile {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
+        hasher?.update(bytes)
         var bytes = bytes
         if direct == nil, let cachedBytes, count >= cachedBytes {
             // Up to the end of a page through the page cache.

@@ -32,12 +32,15 @@ public enum WrittenDocument {
     /// - Parameters:
     ///   - members: the other members of the document.
     ///   - names: the names of the files in the folder.
-    public static func text(of members: [JSON.Member], listing names: [String], in folder: String) throws -> String {
+    ///   - digests: the digests of files that `AtomicFile.commitListed` gave; the others are read.
+    public static func text(
+        of members: [JSON.Member], listing names: [String], digests: [String: Digest] = [:], in folder: String
+    ) throws -> String {
         let files = try names.sorted().map { name -> JSON in
             let content = try MappedFile(name, inside: folder).bytes
             return [
                 "name": .string(name), "bytes": .integer(Int64(content.count)),
-                "digest": .string(TreeDigest.digest(of: content).description),
+                "digest": .string((digests[name] ?? TreeDigest.digest(of: content)).description),
             ]
         }
         let body = members + [JSON.Member("files", .array(files))]

@@ -23,12 +23,12 @@ struct CTranslate2File {
 
     /// Writes a model.
     /// - Parameter path: the file, in a folder that the caller publishes.
-    /// - Returns: the number of bytes.
+    /// - Returns: the number of bytes, and the digest for a list of the folder's files.
     /// - Throws: `RequestError` for a variable that the container cannot hold; `FormatError` for a number that its type cannot.
     static func write(
         _ model: CTranslate2Model, as values: CTranslate2Values, aliases: CTranslate2Aliases, to path: String
-    ) throws -> Int {
-        var file = try AtomicFile(replacing: path, as: .internal, isLarge: true)
+    ) throws -> (byteCount: Int, digest: Digest?) {
+        var file = try AtomicFile(replacing: path, as: .internal, isLarge: true, isListed: true)
         let stored = model.variables.filter { aliases.targets[$0.name] == nil }
         var writer = ByteWriter()
         writer.append(version)
@@ -51,8 +51,7 @@ struct CTranslate2File {
         }
         try file.write(ByteView(writer.bytes))
         let count = file.count
-        try file.commit()
-        return count
+        return (count, try file.commitListed())
     }
 
     private static func append(_ section: CTranslate2Values.Section, to writer: inout ByteWriter) throws {

@@ -22,7 +22,7 @@ struct CTranslate2Folder {
     func write(to path: String) throws -> ExportReport {
         try Files.makeFolder(path)
         let aliases = try CTranslate2Aliases(of: model.variables, as: values)
-        let count = try CTranslate2File.write(
+        let (count, digest) = try CTranslate2File.write(
             model, as: values, aliases: aliases, to: "\(path)/\(CTranslate2File.fileName)")
         var names = [CTranslate2File.fileName]
         func write(_ text: String, _ name: String) throws {
@@ -39,7 +39,9 @@ struct CTranslate2Folder {
         }
         let entries = provenance.map { JSON.Member($0.key, .string($0.text)) }
         try AtomicFile.write(
-            WrittenDocument.text(of: [JSON.Member("metadata", .object(entries))], listing: names, in: path),
+            WrittenDocument.text(
+                of: [JSON.Member("metadata", .object(entries))], listing: names,
+                digests: digest.map { [CTranslate2File.fileName: $0] } ?? [:], in: path),
             to: "\(path)/\(Self.indexName)", as: .internal)
         return report(byteCount: count, aliases)
     }

@@ -51,6 +51,7 @@ struct GGUFFolder {
         try Files.makeFolder(path)
         let shards = shards(of: shardBytes)
         let names = shards.indices.map { Self.name(ofShard: $0 + 1, of: shards.count) }
+        var digests: [String: Digest] = [:]
         let origin = provenance.map { (key: $0.key, value: GGUFValue.string($0.text)) }
         for (index, shard) in shards.enumerated() {
             var pairs = index == 0 ? metadata + origin : []
@@ -61,9 +62,9 @@ struct GGUFFolder {
                     (Self.split.tensors, .int32(Int32(clamping: tensors.count))),
                 ]
             }
-            try GGUFWriter.write(pairs, shard, to: "\(path)/\(names[index])")
+            digests[names[index]] = try GGUFWriter.write(pairs, shard, to: "\(path)/\(names[index])")
         }
-        try Self.list.write(provenance, listing: names, in: path)
+        try Self.list.write(provenance, listing: names, digests: digests, in: path)
     }
 
     /// Bytes of all tensors.

@@ -9,17 +9,21 @@ enum GGUFWriter {
     ///   - tensors: in the order of the file.
     ///   - path: the file.
     ///   - kind: what the file may replace; without it, the file is within a folder that the caller publishes.
+    /// - Returns: the digest of the file, for a list of the folder's files.
+    @discardableResult
     static func write(
         _ metadata: [(key: String, value: GGUFValue)], _ tensors: [GGUFTensor], to path: String,
         as kind: OutputKind? = nil
-    ) throws {
-        var file = try AtomicFile(replacing: path, as: kind ?? .internal, isSynced: kind != nil, isLarge: true)
+    ) throws -> Digest? {
+        var file = try AtomicFile(
+            replacing: path, as: kind ?? .internal, isSynced: kind != nil, isLarge: true,
+            isListed: kind == nil)
         try file.write(ByteView(header(metadata, tensors)))
         for tensor in tensors {
             try file.write(tensor.bytes)
             try file.pad(to: GGUFFile.defaultAlignment)
         }
-        try file.commit()
+        return try file.commitListed()
     }
 
     /// Returns the bytes before the first tensor, with the padding.

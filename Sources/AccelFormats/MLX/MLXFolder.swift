@@ -25,13 +25,14 @@ struct MLXFolder {
     func write(to path: String, shardBytes: Int) throws {
         try Files.makeFolder(path)
         let shards = shards(of: fileName == nil ? shardBytes : .max)
-        var (names, map) = ([String](), [JSON.Member]())
+        var (names, digests, map) = ([String](), [String: Digest](), [JSON.Member]())
         for (index, shard) in (shards + (aside.isEmpty ? [] : [aside])).enumerated() {
             let usual =
                 fileName ?? (shards.count == 1 ? "model.safetensors" : Self.name(ofShard: index + 1, of: shards.count))
             let name = index < shards.count ? usual : Self.asideName
             let tensors = shard.flatMap(\.tensors)
-            try SafetensorsWriter.write(tensors, to: "\(path)/\(name)", as: .part, metadata: [("format", "mlx")])
+            digests[name] = try SafetensorsWriter.write(
+                tensors, to: "\(path)/\(name)", as: .part, metadata: [("format", "mlx")], isListed: true)
             names.append(name)
             map += tensors.map { JSON.Member($0.name, .string(name)) }
         }
@@ -47,7 +48,8 @@ struct MLXFolder {
             JSON.Member("weight_map", .object(map.sorted { $0.key < $1.key })),
         ]
         try AtomicFile.write(
-            WrittenDocument.text(of: index, listing: names, in: path), to: "\(path)/\(Self.indexName)", as: .internal)
+            WrittenDocument.text(of: index, listing: names, digests: digests, in: path),
+            to: "\(path)/\(Self.indexName)", as: .internal)
     }
 
     private var metadata: JSON {

@@ -92,8 +92,9 @@ public struct WhisperCPPExporter: Exporter {
                 bands: sizes.mels, bins: MelFilters.bins, values: MelFilters.slaney(bands: sizes.mels)),
             tokens: configuration.tokens, tensors: tensors)
         try Files.makeFolder(path)
-        try file.write(to: "\(path)/\(Self.fileName)")
-        try Self.list.write(model.provenance, listing: [Self.fileName], in: path)
+        let digest = try file.write(to: "\(path)/\(Self.fileName)")
+        try Self.list.write(
+            model.provenance, listing: [Self.fileName], digests: digest.map { [Self.fileName: $0] } ?? [:], in: path)
         let unrun =
             "whisper.cpp has convolutions of float16 only on CPUs, and aborts with those of this file: use float16"
         return report(file, type, configuration.remarks + (type == .float32 ? [unrun] : []))

@@ -178,8 +178,9 @@ extension ByteReader {
 
 extension WhisperFile {
     /// Writes the file into a folder that the caller publishes.
-    func write(to path: String) throws {
-        var file = try AtomicFile(replacing: path, as: .internal, isSynced: false, isLarge: true)
+    /// - Returns: the digest of the file, for a list of the folder's files.
+    func write(to path: String) throws -> Digest? {
+        var file = try AtomicFile(replacing: path, as: .internal, isSynced: false, isLarge: true, isListed: true)
         try file.write(ByteView(start))
         for tensor in tensors {
             var writer = ByteWriter()
@@ -191,7 +192,7 @@ extension WhisperFile {
             try file.write(ByteView(writer.bytes))
             try file.write(tensor.bytes)
         }
-        try file.commit()
+        return try file.commitListed()
     }
 
     /// The bytes before the first tensor.

@@ -32,9 +32,12 @@ public struct SafetensorsWriter: ~Copyable {
     ///   - entries: the tensors in the order in which their bytes are appended. All tensors are aligned if larger
     ///     element types come first.
     ///   - metadata: members of `__metadata__` in addition to those of the kind.
+    ///   - isListed: `finishListed` will ask for the digest, which is computed while the file is written.
     /// - Throws: `RequestError` if `SafetensorsFile` would refuse the header.
     public init(
-        replacing path: String, as kind: TensorFileKind, entries: [Entry], metadata: [(key: String, value: String)] = []
+        replacing path: String, as kind: TensorFileKind, entries: [Entry],
+        metadata: [(key: String, value: String)] = [],
+        isListed: Bool = false
     ) throws {
         let header: (bytes: [UInt8], ends: [Int])
         do {
@@ -42,7 +45,8 @@ public struct SafetensorsWriter: ~Copyable {
         } catch {
             throw RequestError("cannot write \(path): \(error.description)")
         }
-        var file = try AtomicFile(replacing: path, as: kind.output)
+        var file = try AtomicFile(
+            replacing: path, as: kind.output, isLarge: (header.ends.last ?? 0) > 1 << 26, isListed: isListed)
         try file.write(ByteView([UInt64(header.bytes.count).littleEndian]))
         try file.write(ByteView(header.bytes))
         self.path = path
@@ -112,28 +116,36 @@ public struct SafetensorsWriter: ~Copyable {
 
     /// Completes and publishes the file.
     /// - Throws: `RequestError` if bytes are missing.
-    public consuming func finish() throws {
+    public consuming func finish() throws { _ = try finishListed() }
+
+    /// Completes and publishes the file.
+    /// - Returns: the `TreeDigest` of its bytes; nil unless the file `isListed`.
+    /// - Throws: `RequestError` if bytes are missing.
+    public consuming func finishListed() throws -> Digest? {
         let written = file.count - dataStart
         if let missing = ends.firstIndex(where: { $0 > written }) {
             throw RequestError(
                 "cannot write \(path): the bytes of tensor \(quoted(names[missing])) are missing",
                 status: .internalFailure)
         }
-        try file.commit()
+        return try file.commitListed()
     }
 
     /// Writes a file with all of `tensors`: larger element types first, then by name, as the reference implementation
     /// does.
+    /// - Returns: the `TreeDigest` of its bytes; nil unless the file `isListed`.
+    @discardableResult
     public static func write(
         _ tensors: [StoredTensor], to path: String, as kind: TensorFileKind,
-        metadata: [(key: String, value: String)] = []
-    ) throws {
+        metadata: [(key: String, value: String)] = [], isListed: Bool = false
+    ) throws -> Digest? {
         let (tensors, entries) = ordered(tensors)
-        var writer = try SafetensorsWriter(replacing: path, as: kind, entries: entries, metadata: metadata)
+        var writer = try SafetensorsWriter(
+            replacing: path, as: kind, entries: entries, metadata: metadata, isListed: isListed)
         for tensor in tensors {
             try tensor.bytes.withBytes { (bytes: UnsafeRawBufferPointer) throws in try writer.append(bytes) }
         }
-        try writer.finish()
+        return try writer.finishListed()
     }
 
     /// Returns the content of the file that `write` writes, in parts.

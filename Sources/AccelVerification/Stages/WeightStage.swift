@@ -114,7 +114,7 @@ struct WeightStage {
         let difference = again?.failureReason(for: weight)
         if let again, otherCodecs.isDisjoint(with: weight.codec.values.layers.map(\.codec)) {
             if let difference { return (nil, difference) }
-            if let found = recorded[weight.name], found != again.distortion {
+            if let found = recorded[weight.name], !found.isSame(as: again.distortion) {
                 return (
                     nil,
                     "the package recorded \(Self.words(found)), but compressing the checkpoint's tensor again gives "
