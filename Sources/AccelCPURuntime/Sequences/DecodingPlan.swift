@@ -112,8 +112,8 @@ public struct DecodingPlan: Sendable {
         return steps(blocks, in: cache)
     }
 
-    /// All tokens in the longest blocks that there are functions for: a prefill, then steps, as `TokenBlocks` chooses them. Of several
-    /// caches it takes the longest one that has steps of one token, else the longest.
+    /// All tokens in the longest blocks that there are functions for: a prefill, then steps, as `TokenBlocks` chooses them. Of the
+    /// caches that take all tokens and the given states it takes one with steps of one token, with the fewest runs, and then the shortest.
     /// - Parameters:
     ///   - first: the function that takes the first block; it decides the cache.
     ///   - more: how many tokens are to be generated after them.
@@ -130,14 +130,18 @@ public struct DecodingPlan: Sendable {
             cache.capacity >= needed && (first == nil || cache.feeds.contains { $0.function == first })
                 && (more == 0 || cache.feed(1) != nil) && blocks(in: cache, first: first) != nil
         }
-        let best = fitting.max { left, right in
-            let (steps, others) = (left.feed(1) != nil, right.feed(1) != nil)
-            return steps == others ? left.capacity < right.capacity : others
+        let taking = fitting.filter { unfit(in: $0).isEmpty }
+        let best = (taking.isEmpty ? fitting : taking).min { left, right in
+            let order = [left, right].map { cache in
+                [cache.feed(1) == nil ? 1 : 0, blocks(in: cache, first: first)?.count ?? .max, cache.capacity]
+            }
+            return order[0].lexicographicallyPrecedes(order[1])
         }
         guard let best, let blocks = blocks(in: best, first: first), let steps = steps(blocks, in: best) else {
             throw doesNotFit(file, needed: needed, generating: more)
         }
         try requireStates(of: best, file)
+        try requireFitting(best, file)
         return (steps, best.feed(1))
     }
 
@@ -185,7 +189,41 @@ extension DecodingPlan {
         return RequestError(
             "\(file): the \(count) tokens of \"\(tokens.name)\"\(start == 0 ? "" : " from position \(start)")\(generated) need "
                 + "\(needed) positions and blocks that add up; the package takes \(offered.joined(separator: "; ")); "
-                + "convert with --shape ...,tokens=1,cache=\(needed) too")
+                + "convert with \(shapes(cache: needed))")
+    }
+
+    /// The shapes of a package whose cache is long enough, as on the command line.
+    private func shapes(cache: Int) -> String {
+        let lengths = Set(caches.flatMap(\.feeds).map(\.length)).union([1])
+        let batch = tokens.shape.dimensions[0]
+        return lengths.sorted(by: >).map { "--shape batch=\(batch),tokens=\($0),cache=\(cache)" }.joined(separator: " ")
+    }
+
+    /// The given tensors that have the name of a state of a cache, and another type or shape.
+    private func unfit(in cache: Cache) -> [(state: FrozenProgram.State, tensor: StoredTensor)] {
+        cache.states.sorted { $0.name < $1.name }.compactMap { state in
+            guard let tensor = given[state.name], !cache.seeds.contains(where: { $0.name == state.name }) else {
+                return nil
+            }
+            return (state, tensor)
+        }
+    }
+
+    /// A state that is given has to be used; and caches that hold tokens already need the position of the next one.
+    private func requireFitting(_ cache: Cache, _ file: String) throws {
+        let name = cache.feeds.first.map { program.functions[$0.function].name } ?? ""
+        if let (state, tensor) = unfit(in: cache).first {
+            throw RequestError(
+                "\(file): state \"\(state.name)\" of \(name): expected \(state.port.typeText), found "
+                    + "\(tensor.elementType.rawValue)\(tensor.shape)")
+        }
+        guard let feed = cache.feeds.first, given[feed.position] == nil else { return }
+        let caching = Set(program.functions[feed.function].states(.keyValueCache).map(\.name))
+        if let state = cache.seeds.first(where: { caching.contains($0.name) }) {
+            throw RequestError(
+                "\(file): \"\(feed.position)\" is missing: the state \"\(state.name)\" holds earlier tokens; give the number of "
+                    + "them, I64[1]")
+        }
     }
 
     /// A decoder whose states of an encoder are not there would run on zeros.
@@ -216,6 +254,13 @@ extension DecodingPlan {
             let ports = program.functions.flatMap { $0.inputs + $0.states.map(\.port) }
             let expected = Set(ports.filter { $0.name == name }.map(\.typeText)).sorted()
             let found = "\(tensor.elementType.rawValue)\(tensor.shape)"
+            if expected == [found] {
+                // It fits an encoder, whose outputs nothing passes on to the decoder.
+                throw RequestError(
+                    "\(file): no function makes the decoder's states from \"\(name)\": the package has "
+                        + "\(program.functions.map(\.name).joined(separator: ", ")); convert without --part, or run one of them with "
+                        + "--function")
+            }
             guard expected.isEmpty else {
                 throw RequestError(
                     "\(file): \"\(name)\": expected \(expected.joined(separator: " or ")), found \(found)")

@@ -56,6 +56,19 @@ public struct FunctionInputs: Sendable {
         return (inputs, given)
     }
 
+    /// Those that a function has; a file may hold the inputs of several.
+    private func only(of function: FunctionPlan) -> FunctionInputs {
+        let names = Set((function.inputs + function.states.map(\.port)).map(\.name))
+        return FunctionInputs(tensors: tensors.filter { names.contains($0.key) }, file: file)
+    }
+
+    /// Without those that only other functions have, for a function that was asked for by its name.
+    func leavingOut(_ functions: [FunctionPlan], for function: FunctionPlan) -> FunctionInputs {
+        let theirs = Set(functions.flatMap { $0.inputs + $0.states.map(\.port) }.map(\.name))
+        let own = only(of: function).tensors
+        return FunctionInputs(tensors: tensors.filter { own[$0.key] != nil || !theirs.contains($0.key) }, file: file)
+    }
+
     /// The inputs of each step, in the order of the numbers that all tensor names end in (`frame.0`, `frame.1`), with
     /// the numbers removed from the names; nil if a name has no number.
     public var numbered: [(number: Int, inputs: FunctionInputs)]? {
@@ -94,7 +107,25 @@ public struct FunctionInputs: Sendable {
             return index
         }
         if let index = functions.firstIndex(where: { (try? checked(for: $0)) != nil }) { return index }
-        if functions.count == 1 { _ = try checked(for: functions[0]) }
+        if functions.count == 1 {
+            do {
+                _ = try checked(for: functions[0])
+            } catch {
+                throw functions[0].inputs.allSatisfy { tensors[$0.name]?.shape.rank == $0.shape.rank }
+                    ? RequestError("\(error); convert with --shape-from \(file) for inputs of these sizes") : error
+            }
+        }
+        let ports = functions.flatMap { $0.inputs + $0.states.map(\.port) }.map(\.name)
+        if let name = tensors.keys.sorted().first(where: { !ports.contains($0) }) {
+            throw RequestError(
+                "\(file): no function has an input or state \"\(name)\"\(suggestion(for: name, among: ports)): leave it out"
+            )
+        }
+        if let function = functions.first(where: { (try? self.only(of: $0).checked(for: $0)) != nil }) {
+            throw RequestError(
+                "\(file) holds inputs of several functions; choose one with --function \(function.name), or leave out those of others"
+            )
+        }
         let found = tensors.sorted { $0.key < $1.key }.map {
             "\($0.key): \($0.value.elementType.rawValue)\($0.value.shape)"
         }

@@ -67,7 +67,7 @@ extension ParityReport {
         case .graph, .outputs:
             let rows = outputs.filter { $0.stage == stage }
             return ["\(title): \(state)"] + (rows.isEmpty ? [] : outputTable(rows).lines(width: width))
-                + rows.compactMap(labelLine) + (stage == .outputs ? ranking(width) : [])
+                + rows.compactMap(labelLine) + rows.compactMap(choiceLine) + (stage == .outputs ? ranking(width) : [])
         }
     }
 
@@ -129,6 +129,14 @@ extension ParityReport {
         row.labels.map {
             "  \(title(of: row)): \($0.right) of \($0.count) labels right, \($0.originalRight) by the golden's own output"
         }
+    }
+
+    /// The rows of scores whose largest is another one, where there are any: a model would choose another token there.
+    private func choiceLine(_ row: OutputFinding) -> String? {
+        let metrics = row.metrics
+        guard row.stage == .outputs, metrics.argmaxAgreements < metrics.argmaxRows else { return nil }
+        return "  \(title(of: row)): the largest element is the same one in \(metrics.argmaxAgreements) of "
+            + Wording.count(metrics.argmaxRows, "row")
     }
 
     private func outputTable(_ rows: [OutputFinding]) -> TextTable {

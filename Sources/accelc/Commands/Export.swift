@@ -71,7 +71,11 @@ enum ExportCommand: Command {
         if AcceleratorPackage.looksLikePackage(at: conversion.model),
             let option = ConversionArguments.options.first(where: arguments.has)
         {
-            throw RequestError("\(conversion.model) is a package, which settles --\(option.name): leave it out")
+            let way =
+                option.name == ConversionArguments.parts.name
+                ? "convert the package with it first" : "export from its model"
+            throw RequestError(
+                "\(conversion.model) is a package, which settles --\(option.name): leave it out, or \(way)")
         }
         let made = try ModelExport(of: conversion, to: type, choices: ExportOptionValues(type.options, arguments))
             .export(to: output, settings, emit: ConversionConsole(console).show)
@@ -90,7 +94,10 @@ enum ExportCommand: Command {
             let bits = Text.decimals(report.bitsPerWeight, 2)
             let size = Text.bytes(report.byteCount)
             let cached = outcome == .off ? "" : "cache \(outcome.rawValue), "
-            let first = "\(output): \(size), \(bits) bits per weight, \(cached)\(Text.decimals(seconds, 2)) s"
+            // A folder that is called as a file: the file that other tools take is in it.
+            let inside = "\(output)/model.gguf"
+            let place = output.hasSuffix(".gguf") && Files.kind(of: inside) == .file ? inside : output
+            let first = "\(place): \(size), \(bits) bits per weight, \(cached)\(Text.decimals(seconds, 2)) s"
             let target = made.target.map { TargetSummary(result: $0).lines } ?? []
             console.summary(([first] + report.lines + target).joined(separator: "\n"))
         }

@@ -73,6 +73,7 @@ enum VerifyCommand: Command {
         let options = try options(arguments, console)
         // Before the model is read and converted.
         try subject.requireInputs(options.inputs)
+        noteAdapters(of: source, arguments, console)
         let progress = console.progress("verifying")
         var reference: Subject?
         if let model = arguments[against] {
@@ -151,6 +152,16 @@ enum VerifyCommand: Command {
         if let path = arguments[golden] { return .golden(try Golden(path)) }
         if let path = arguments[inputs] { return .file(path) }
         return .seeded(arguments[seed].flatMap { UInt64($0) } ?? InputSource.defaultSeed)
+    }
+
+    /// The weights of a package with a merged adapter are not those of the model alone.
+    private static func noteAdapters(of source: any ModelSource, _ arguments: Arguments, _ console: Console) {
+        guard arguments.has(against), !arguments.has(ConversionArguments.adapter),
+            let package = (source as? PackagedModel)?.package,
+            let file = package.manifest.provenance.sources.first(where: { $0.name.hasPrefix("adapters/") })
+        else { return }
+        console.note(
+            "\(package.path) was made with an adapter (\(file.name)): --adapter DIR merges it into the model here, too")
     }
 
     /// Keeps the report in the package's folder. A failure to write it is only noted, because the verification itself
