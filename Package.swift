@@ -6,24 +6,16 @@ let helperPrograms = [
     "CacheTool", "StoreTool", "UpdateExample", "EmbeddingExample", "StreamingExample", "LoadTool", "AllocationCounter",
 ]
 
-/// What scripts/libaccel.sh builds: `run`, a library that only runs packages, or `convert`. Code that multiplies nothing is small there.
-let library = Context.environment["ACCELC_LIBRARY"]
-let coldLayers = [
-    "Accel", "AccelC", "AccelPackages", "AccelPrograms", "AccelByteIO", "AccelFormats", "AccelModelFamilies",
-]
-
 /// One layer of the house: a target that may import only the layers named in `over`.
 func layer(
     _ name: String, over: [String], kind: Target.TargetType = .regular, exclude: [String] = []
 ) -> Target {
     let dependencies = over.map { Target.Dependency(stringLiteral: $0) }
-    var swiftSettings: [SwiftSetting] = [
+    let swiftSettings: [SwiftSetting] = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
     ]
-    if library == "run" { swiftSettings.append(.define("ACCELC_RUNS_ONLY")) }
-    if library != nil, coldLayers.contains(name) { swiftSettings.append(.unsafeFlags(["-Osize"])) }
     let linkerSettings: [LinkerSetting] = [.linkedLibrary("m", .when(platforms: [.linux]))]
     switch kind {
     case .executable:

@@ -5,15 +5,12 @@
 #              pkgconfig/accel.pc, pkgconfig/accelconvert.pc
 # and checks what they export, need and are called, the interface against Tests/AccelCTests/libaccel.abi, and the examples.
 # usage: libaccel.sh
-#        libaccel.sh shared      the same into .build/libaccel-shared, with Swift's own libraries beside the two instead of inside
 #        libaccel.sh abi LIBRARY CONVERTING-LIBRARY     prints the interface: exported functions, sizes and offsets of structs
 #        libaccel.sh update                             writes the interface of the libraries in .build/libaccel to libaccel.abi
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
-kind=
-if [ "${1:-}" = shared ]; then kind=-shared; fi
-dist=$PWD/.build/libaccel$kind
+dist=$PWD/.build/libaccel
 # The goal is 8 MB, which is missed: this only stops growth. Swift's own libraries are 6 MB of it; kernels for all processors and codecs (also those that only compress) are 4 MB, and
 # Swift code that nothing here calls stays where tables of protocols name it.
 limit=17500000
@@ -55,35 +52,21 @@ abi() { # library, converting library
     layouts
 }
 
-needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'; }
-
-copy_runtime() { # library: what it needs of Swift, and what that needs, goes beside it
-    local name runtime
-    runtime=$(dirname "$(dirname "$(readlink -f "$(command -v swift)")")")/lib/swift/linux
-    for name in $(needed "$1"); do
-        if [ ! -f "$runtime/$name" ] || [ -f "$dist/lib/$name" ]; then continue; fi
-        cp "$runtime/$name" "$dist/lib/$name"
-        copy_runtime "$dist/lib/$name"
-    done
-}
-
-make() { # product, name of the library, what Package.swift makes small for
-    local scratch=.build/libaccel-$3$kind swift=(-Xswiftc -static-stdlib)
-    if [ -n "$kind" ]; then swift=(-Xswiftc -no-toolchain-stdlib-rpath); fi
-    # Functions in sections of their own, so that the linker leaves out those that nothing calls, and has equal ones once; and no library
-    # of regular expressions, which would come in with the import that the compiler adds.
-    ACCELC_LIBRARY=$3 swift build -c release --product "$1" --scratch-path "$scratch" "${swift[@]}" \
+make() { # product, name of the library
+    local scratch=.build/libaccel-build
+    # Functions in sections of their own, so that the linker leaves out those that nothing calls; and no library of regular expressions,
+    # which would come in with the import that the compiler adds.
+    swift build -c release --product "$1" --scratch-path "$scratch" -Xswiftc -static-stdlib \
         -Xswiftc -Xfrontend -Xswiftc -function-sections -Xcc -ffunction-sections -Xcc -fdata-sections \
         -Xswiftc -Xfrontend -Xswiftc -disable-implicit-string-processing-module-import \
-        -Xswiftc -use-ld=lld -Xlinker "-soname=$2.so.1" -Xlinker "-Map=$PWD/$scratch/$2.map" \
-        -Xlinker "--version-script=$PWD/scripts/libaccel/accel.map" -Xlinker --gc-sections -Xlinker --icf=all -Xlinker -s
+        -Xswiftc -use-ld=lld -Xlinker "-soname=$2.so.1" \
+        -Xlinker "--version-script=$PWD/scripts/libaccel/accel.map" -Xlinker --gc-sections -Xlinker -s
     cp "$scratch/release/lib$1.so" "$dist/lib/$2.so.1"
     ln -sf "$2.so.1" "$dist/lib/$2.so"
-    if [ -n "$kind" ]; then copy_runtime "$dist/lib/$2.so.1"; fi
     cat >"$dist/lib/pkgconfig/${2#lib}.pc" <<END
 prefix=\${pcfiledir}/../..
 Name: ${2#lib}
-Description: opens and runs accelerator packages${4:-}
+Description: opens and runs accelerator packages${3:-}
 Version: $version
 Cflags: -I\${prefix}/include
 Libs: -L\${prefix}/lib -l${2#lib}
@@ -96,9 +79,8 @@ check() { # library
     [ -z "$others" ] || fail "$1 exports more than accel_*: $(head -3 <<<"$others")"
     nm -D --defined-only "$library" | grep -q ' accel_abi@@ACCEL_1$' || fail "$1 has no versions of its functions"
     readelf -d "$library" | grep -q "SONAME.*\[$1.so.1\]" || fail "$1 has another soname"
-    # Swift's own libraries are inside, or beside it; what is left is the C library and zlib.
-    others=$(needed "$library" | grep -vE '^(ld-linux.*|lib(c|m|z|gcc_s|stdc\+\+|dl|pthread)\.so.*)$' || true)
-    if [ -n "$kind" ]; then others=$(grep -vE '^lib(swift.*|dispatch|BlocksRuntime)\.so$' <<<"$others" || true); fi
+    # Swift's own libraries are inside; what is left is the C library and zlib.
+    others=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(ld-linux.*|lib(c|m|z|gcc_s|stdc\+\+|dl|pthread)\.so.*)$' || true)
     [ -z "$others" ] || fail "$1 needs $others"
     others=$(readelf -d "$library" | grep -E 'RPATH|RUNPATH' | grep -v '\[$ORIGIN\]' || true)
     [ -z "$others" ] || fail "$1 has a run path of this machine: $others"
@@ -136,14 +118,14 @@ examples() { # compiles and runs the examples against the libraries
 case ${1:-} in
 abi) abi "$2" "$3" ;;
 update) abi "$dist/lib/libaccel.so.1" "$dist/lib/libaccelconvert.so.1" >"$interface" ;;
-"" | shared)
+"")
     [ "$(uname)" = Linux ] || { echo "libaccel: the libraries are built on Linux only; on Apple's systems apps link the product Accel"; exit; }
     version=$(sed -n 's/.*static let version = "\([0-9.]*\)".*/\1/p' Sources/AccelPackages/PackageFormat.swift | head -1)
     rm -rf "$dist"
     mkdir -p "$dist/lib/pkgconfig" "$dist/include"
     cp $headers/accel.h $headers/accel_convert.h $headers/accel.hpp Sources/CAccelPlugin/include/accel_plugin.h "$dist/include"
-    make AccelC libaccel run
-    make AccelCConvert libaccelconvert convert ", and converts models to them"
+    make AccelC libaccel
+    make AccelCConvert libaccelconvert ", and converts models to them"
     check libaccel
     check libaccelconvert
     bytes=$(wc -c <"$dist/lib/libaccel.so.1")
@@ -154,7 +136,7 @@ update) abi "$dist/lib/libaccel.so.1" "$dist/lib/libaccelconvert.so.1" >"$interf
     echo "libaccel: $dist"
     ;;
 *)
-    echo "usage: libaccel.sh [shared | abi LIBRARY CONVERTING-LIBRARY | update]" >&2
+    echo "usage: libaccel.sh [abi LIBRARY CONVERTING-LIBRARY | update]" >&2
     exit 2
     ;;
 esac

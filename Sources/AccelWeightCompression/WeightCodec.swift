@@ -5,9 +5,6 @@ public import AccelTensors
 /// d1 * d2 * ... columns; a vector or scalar is one row.
 ///
 /// Every requirement handles whole rows; the loop over elements is inside the codec.
-///
-/// Those from `resolved` on are for making packages. A library that only runs them (`scripts/libaccel.sh` defines `ACCELC_RUNS_ONLY`) has
-/// them as plain functions that nothing calls, so that the linker leaves them out: the tables of a protocol keep what they name.
 public protocol WeightCodec: Sendable {
     /// The first word of a specification, such as `palette`.
     static var name: String { get }
@@ -26,11 +23,28 @@ public protocol WeightCodec: Sendable {
     var values: CodecOptionValues { get }
     /// Returns why the codec does not support a tensor, such as "a vector has no output channels"; nil if it does.
     func unsupportedReason(elementType: ElementType, shape: Shape) -> String?
+    /// Returns the codec with the options that depend on the weight filled in; packages store their values.
+    func resolved(for source: StoredTensor) throws -> any WeightCodec
     /// Returns why sections of the right sizes cannot be an encoding, such as an index outside of its row; nil if they
     /// can.
     func corruption(in sections: [ByteView], shape: Shape) -> String?
     /// Returns the byte sections of an encoded weight, in order.
     func sections(elementType: ElementType, shape: Shape) -> [SectionLayout]
+    /// Returns the ranges of rows that are encoded independently; in order, covering all rows.
+    func units(shape: Shape) -> [Range<Int>]
+    /// Encodes one unit. `sections` are the whole sections, initially zero; a unit writes only its own part.
+    /// - Parameter statistics: activation statistics of the weight, if known; codecs without calibration ignore them.
+    /// - Throws: `FormatError`, naming tensor and index, for NaN or infinity.
+    func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion
+    /// Encodes one unit on up to `threads` threads; the bytes do not depend on their number. Only codecs with large
+    /// units implement it.
+    func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion
     /// Returns the bytes of scratch memory for decoding `rows` rows, without the result. The memory has any content,
     /// and is aligned to 16 bytes.
     func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int
@@ -39,34 +53,15 @@ public protocol WeightCodec: Sendable {
     func decode(
         _ rows: Range<Int>, of weight: CompressedTensor, into target: UnsafeMutableBufferPointer<Float>,
         scratch: UnsafeMutableRawPointer)
-    #if !ACCELC_RUNS_ONLY
-        /// Returns the codec with the options that depend on the weight filled in; packages store their values.
-        func resolved(for source: StoredTensor) throws -> any WeightCodec
-        /// Returns the ranges of rows that are encoded independently; in order, covering all rows.
-        func units(shape: Shape) -> [Range<Int>]
-        /// Encodes one unit. `sections` are the whole sections, initially zero; a unit writes only its own part.
-        /// - Parameter statistics: activation statistics of the weight, if known; codecs without calibration ignore them.
-        /// - Throws: `FormatError`, naming tensor and index, for NaN or infinity.
-        func encode(
-            _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
-            into sections: [UnsafeMutableRawBufferPointer]
-        ) throws -> Distortion
-        /// Encodes one unit on up to `threads` threads; the bytes do not depend on their number. Only codecs with large
-        /// units implement it.
-        func encode(
-            _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
-            into sections: [UnsafeMutableRawBufferPointer]
-        ) throws -> Distortion
-        /// Checks that encoded rows are the best for their stored scales or palettes: lossless values are equal, |w - q| is
-        /// at most half a step for values in range, a palette code is that of the nearest entry.
-        /// - Returns: The index of the first element (row-major, in the whole tensor) that fails, with the reason; nil if
-        ///   none does.
-        func violation(_ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor) -> (
-            index: Int, reason: String
-        )?
-        /// Returns the parts of an encoded weight, for exporters; nil if no other format can hold it.
-        func encoding(of weight: CompressedTensor) -> WeightEncoding?
-    #endif
+    /// Checks that encoded rows are the best for their stored scales or palettes: lossless values are equal, |w - q| is
+    /// at most half a step for values in range, a palette code is that of the nearest entry.
+    /// - Returns: The index of the first element (row-major, in the whole tensor) that fails, with the reason; nil if
+    ///   none does.
+    func violation(_ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor) -> (
+        index: Int, reason: String
+    )?
+    /// Returns the parts of an encoded weight, for exporters; nil if no other format can hold it.
+    func encoding(of weight: CompressedTensor) -> WeightEncoding?
 }
 
 /// The name and size of one byte section of an encoding.
@@ -104,21 +99,6 @@ extension WeightCodec {
         try encode(unit, of: source, given: statistics, into: sections)
     }
 }
-
-#if ACCELC_RUNS_ONLY
-    extension WeightCodec {
-        public func units(shape: Shape) -> [Range<Int>] { [] }
-        public func encode(
-            _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
-            into sections: [UnsafeMutableRawBufferPointer]
-        ) throws -> Distortion {
-            throw RequestError("this library runs packages, and makes none")
-        }
-        public func violation(_ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor) -> (
-            index: Int, reason: String
-        )? { nil }
-    }
-#endif
 
 extension WeightCodec {
     /// The codec's name, e.g. `palette`.
