@@ -22,7 +22,10 @@ enum ExportSource {
         if let choice = request.choicesOfModel.first {
             throw RequestError("\(request.model) is a package, which settles \(choice): leave it out")
         }
-        self = .package(try AcceleratorPackage(at: request.model))
+        let package = try AcceleratorPackage(at: request.model)
+        // The cache keeps exports by what the manifest says of the weights: damaged ones would be found for sound packages.
+        try package.check()
+        self = .package(package)
     }
 
     /// Remarks on the files and warnings on the request.

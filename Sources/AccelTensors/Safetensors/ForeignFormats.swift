@@ -63,7 +63,7 @@ public enum ForeignFormat: Sendable {
     /// Returns whether bytes are UTF-8 without control characters. The last character may be cut.
     private static func isText(_ start: [UInt8]) -> Bool {
         let isPlain = start.allSatisfy { $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }
-        guard start.count >= 8, isPlain else { return false }
+        guard !start.isEmpty, isPlain else { return false }
         return (0...3).contains { String(validating: start.dropLast($0), as: UTF8.self) != nil }
     }
 

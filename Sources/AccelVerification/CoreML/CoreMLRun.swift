@@ -202,6 +202,33 @@ extension HostTensor {
     }
 }
 
+extension CoreMLPackage {
+    /// Checks that a function takes a file's inputs: all of them, in one of its sizes.
+    /// - Throws: `RequestError` (unavailable) with the tensors of the file and the inputs of the functions.
+    func requireInputs(_ matcher: InputMatcher) throws {
+        let given = Dictionary(
+            matcher.tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.shape.dimensions) }
+        ) { first, _ in first }
+        func takes(_ feature: CoreMLModel.Feature) -> Bool {
+            guard let sizes = given[CoreMLWeightMatcher.identifier(feature.name)] else { return false }
+            return (feature.enumeratedShapes + [feature.type.sizes].compactMap(\.self)).contains(sizes)
+                || !feature.shapeRanges.isEmpty && feature.shapeRanges.count == sizes.count
+        }
+        guard !model.interfaces.contains(where: { $0.inputs.allSatisfy(takes) }) else { return }
+        let held = matcher.tensors.sorted { $0.key < $1.key }.map {
+            "\($0.key) \($0.value.elementType.rawValue)\($0.value.shape)"
+        }
+        let offered = model.interfaces.map { interface in
+            "\(interface.function): "
+                + interface.inputs.map { "\($0.name) \(Shape($0.type.sizes ?? []))" }.joined(separator: ", ")
+        }
+        throw RequestError(
+            "no function of the Core ML package takes the inputs of \(matcher.file), which are those of one run here: the file holds "
+                + "\(held.joined(separator: ", ")); the package has \(offered.joined(separator: "; "))",
+            status: .unavailable)
+    }
+}
+
 extension CoreMLModel.Interface {
     /// The number of shapes that the inputs enumerate together; 1 if they enumerate none.
     var shapeCount: Int { max(inputs.map(\.enumeratedShapes.count).max() ?? 1, 1) }

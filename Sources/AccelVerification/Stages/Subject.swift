@@ -40,6 +40,9 @@ public enum Subject: Sendable {
     /// Checks that a function takes the inputs, before anything is computed. Exports of other formats are checked when they run.
     /// - Throws: `RequestError` (unavailable) with the tensors of the file and the inputs of the functions.
     public func requireInputs(_ source: InputSource) throws {
+        if case .coreML(let package) = self, case .file(let path) = source {
+            return try package.requireInputs(try InputMatcher(file: path))
+        }
         guard source.seed == nil, let program = try program() else { return }
         switch source {
         case .seeded: break

@@ -13,6 +13,9 @@ enum DiffCommand: Command {
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let left = try ModelFormats.open(try arguments.required(left))
         let right = try ModelFormats.open(try arguments.required(right))
+        // Of packages, the digests are compared: so they have to be those of the bytes.
+        try left.requireUnchanged()
+        try right.requireUnchanged()
         let diff = try left.difference(from: right)
         if arguments.has(CommonOptions.json) {
             console.print(diff.json)
