@@ -32,7 +32,8 @@ public protocol Exporter: Sendable {
     /// - Throws: `RequestError` if values contradict each other.
     init(_ values: ExportOptionValues) throws
     /// Checks that the format supports the model, before any weight is compressed.
-    /// - Returns: the unsupported reasons of weights that stay uncompressed, by name; empty unless the options allow fallbacks.
+    /// - Returns: the reasons of weights that stay uncompressed, by name: those that the format stores as plain numbers in any case,
+    ///   and, where the options allow fallbacks, those that it does not support.
     /// - Throws: `RequestError` with the unsupported operator or tensor, and advice.
     func check(_ model: PlannedExport) throws -> [String: String]
     /// Writes the model's files into the folder `path`, which is empty or absent; the caller publishes it.

@@ -189,7 +189,7 @@ extension DecodingPlan {
         return RequestError(
             "\(file): the \(count) tokens of \"\(tokens.name)\"\(start == 0 ? "" : " from position \(start)")\(generated) need "
                 + "\(needed) positions and blocks that add up; the package takes \(offered.joined(separator: "; ")); "
-                + "convert with \(shapes(cache: needed))")
+                + "convert with \(shapes(cache: max(needed, caches.map(\.capacity).max() ?? 0)))")
     }
 
     /// The shapes of a package whose cache is long enough, as on the command line.

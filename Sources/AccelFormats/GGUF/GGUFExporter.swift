@@ -35,10 +35,13 @@ public struct GGUFExporter: Exporter {
         var gaps: [String: String] = [:]
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
-            guard let place = places[source.name],
-                case .unsupported(let reason) = place.storage(
-                    of: codec, elementType: source.elementType, shape: source.shape)
-            else { continue }
+            guard let place = places[source.name] else { continue }
+            let storage = place.storage(of: codec, elementType: source.elementType, shape: source.shape)
+            // Compressing what is stored as float32 in any case would only lose accuracy.
+            if case .floats = storage, codec.plainType(of: source.elementType) == nil {
+                gaps[source.name] = "llama.cpp reads \(place.name) in float32 only"
+            }
+            guard case .unsupported(let reason) = storage else { continue }
             guard allowsFallback else {
                 throw RequestError(
                     "weight \(quoted(source.name)): \(reason), or --allow-fallback to leave such weights as they are")

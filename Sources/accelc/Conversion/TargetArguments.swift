@@ -18,7 +18,7 @@ enum TargetArguments {
     static let plan = Option(
         "plan", .output("DIR") { _ in PlanFolder.kind },
         "where the choice is written: a recipe that makes the same package without samples, its statistics, and all "
-            + "that was measured (default: OUT.plan)",
+            + "that was measured (default: the output's path and .plan)",
         needs: [.option("target-size"), .option("target-bits"), .option("min-sqnr")],
         implied: { arguments in
             guard [size, bits, sqnr].contains(where: arguments.has) else { return nil }
