@@ -99,7 +99,7 @@ def convert(address, *options, name="out"):
     right = result.returncode == 0 and same(SCRATCH / "expected.accelpkg", output)
     sound = common.run(ACCELC, "cache", "fsck", "--cache", cache).returncode == 0
     leftovers = [p for p in cache.rglob("*") if p.is_file() and (".partial" in str(p) or "/tmp/" in str(p.relative_to(cache)))]
-    hit = "cache hit" in result.stdout
+    hit = any(words in result.stdout for words in ("cache hit", "cache server hit"))
     return right and sound and not leftovers and SECRET[7:] not in result.stderr, hit, result.stdout[:200] + result.stderr
 
 
