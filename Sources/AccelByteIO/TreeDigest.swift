@@ -36,24 +36,26 @@ struct TreeHasher {
     /// Adds bytes.
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes[...]
-        if open.count > 0 { add(rest.prefix(TreeDigest.chunkBytes - open.count), &rest) }
-        while rest.count >= TreeDigest.chunkBytes {
-            let whole = rest.prefix(rest.count / TreeDigest.chunkBytes * TreeDigest.chunkBytes)
-                .prefix(TreeDigest.batch * TreeDigest.chunkBytes)
-            chunks += SHA256.digests(
-                of: stride(from: whole.startIndex, to: whole.endIndex, by: TreeDigest.chunkBytes).map {
-                    UnsafeRawBufferPointer(rebasing: whole[$0..<$0 + TreeDigest.chunkBytes])
-                })
-            rest = rest.dropFirst(whole.count)
+        while !rest.isEmpty {
+            let isWhole = open.count == 0 && rest.count >= TreeDigest.chunkBytes
+            let part = isWhole ? wholeChunks(of: rest) : rest.prefix(TreeDigest.chunkBytes - open.count)
+            rest = rest.dropFirst(part.count)
+            if isWhole { continue }
+            open.hash.update(UnsafeRawBufferPointer(rebasing: part))
+            open.count += part.count
+            if open.count == TreeDigest.chunkBytes { close() }
         }
-        if !rest.isEmpty { add(rest, &rest) }
     }
 
-    private mutating func add(_ part: Slice<UnsafeRawBufferPointer>, _ rest: inout Slice<UnsafeRawBufferPointer>) {
-        open.hash.update(UnsafeRawBufferPointer(rebasing: part))
-        open.count += part.count
-        rest = rest.dropFirst(part.count)
-        if open.count == TreeDigest.chunkBytes { close() }
+    /// Hashes the chunks at the start of bytes together, and returns them.
+    private mutating func wholeChunks(of bytes: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
+        let size = TreeDigest.chunkBytes
+        let part = bytes.prefix(min(bytes.count / size, TreeDigest.batch) * size)
+        chunks += SHA256.digests(
+            of: stride(from: part.startIndex, to: part.endIndex, by: size).map {
+                UnsafeRawBufferPointer(rebasing: part[$0..<$0 + size])
+            })
+        return part
     }
 
     private mutating func close() {

@@ -37,11 +37,9 @@ enum Commands {
     /// What other tools call the work of a command.
     private static let otherWords = [
         "build": "convert", "compile": "convert", "compress": "convert", "quantize": "convert", "palettize": "convert",
-        "check": "verify", "test": "verify", "validate": "verify", "compare": "diff", "info": "inspect",
-        "list": "inspect",
-        "show": "inspect", "schemes": "formats", "codecs": "formats", "models": "families", "generate": "run",
-        "predict": "run",
-        "imatrix": "importance", "dequantize": "decompress",
+        "check": "verify", "test": "verify", "validate": "verify", "compare": "diff", "dequantize": "decompress",
+        "info": "inspect", "list": "inspect", "show": "inspect", "generate": "run", "predict": "run",
+        "schemes": "formats", "codecs": "formats", "models": "families", "imatrix": "importance",
     ]
 
     /// Returns the command of a name.

@@ -336,6 +336,41 @@ struct SequenceRefusalTests {
             name: "input_features", floats: [Float](repeating: 0, count: 500), shape: [1, 10, 50])
         let wrong = try Self.refusal("whisper_small", numbers, blocks: [4, 1], cache: 14, [ids, long])
         #expect(wrong.contains("expected F32[1,10,26], found F32[1,10,50]"), "\(wrong)")
+        // Without the part that makes the states, the encoder's inputs fit, and lead nowhere.
+        let features = StoredTensor(
+            name: "input_features", floats: [Float](repeating: 0, count: 260), shape: [1, 10, 26])
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path("whisper_small")).model().programs, numbers, blocks: [4, 1], cache: 14)
+        var parts = model.program
+        parts.functions.removeAll { $0.interface.role == .crossKeysAndValues }
+        let unmade = #expect(throws: RequestError.self) {
+            try RunPlan(parts, FunctionInputs([ids, features], file: "f"))
+        }
+        #expect(unmade?.description.contains("no function makes the decoder's states from \"input_features\"") == true)
+    }
+
+    @Test("a file with inputs of several functions leads to one of them, which leaves out those of others")
+    func severalFunctions() throws {
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path("whisper_small")).model().programs, ["batch": 1, "frames": 26],
+            blocks: [4, 1], cache: 14)
+        let tensors = [("input_features", [1, 10, 26]), ("encoder_hidden_states", [1, 13, 18])].map { name, sizes in
+            StoredTensor(
+                name: name, floats: [Float](repeating: 0, count: Shape(sizes).count), shape: Shape(sizes))
+        }
+        let error = #expect(throws: RequestError.self) {
+            try RunPlan(model.program, FunctionInputs(tensors, file: "f"))
+        }
+        #expect(error?.description.contains("f holds inputs of several functions; choose one with --function") == true)
+        for function in ["encoder", "cross_kv"] {
+            let steps = try RunPlan(model.program, FunctionInputs(tensors, file: "f"), function: function).steps
+            #expect(steps.map(\.inputs.count) == [1])
+        }
+        let unknown = tensors + [StoredTensor(name: "noise", floats: [0], shape: [1])]
+        let other = #expect(throws: RequestError.self) {
+            try RunPlan(model.program, FunctionInputs(unknown, file: "f"), function: "encoder")
+        }
+        #expect(other?.description.contains("has no input \"noise\"") == true, "\(String(describing: other))")
     }
 
     @Test("cross keys and values may be given in the encoder's place, and stay as they are while steps go by")

@@ -126,23 +126,24 @@ public struct DecodingPlan: Sendable {
             throw RequestError("\(file): the position of the first token is negative")
         }
         let needed = start + count + max(more - 1, 0)
-        let fitting = caches.filter { cache in
-            cache.capacity >= needed && (first == nil || cache.feeds.contains { $0.function == first })
-                && (more == 0 || cache.feed(1) != nil) && blocks(in: cache, first: first) != nil
+        let fitting = caches.compactMap { cache -> (cache: Cache, blocks: [TokenBlocks.Block])? in
+            guard cache.capacity >= needed, first == nil || cache.feeds.contains(where: { $0.function == first }),
+                more == 0 || cache.feed(1) != nil
+            else { return nil }
+            return blocks(in: cache, first: first).map { (cache, $0) }
         }
-        let taking = fitting.filter { unfit(in: $0).isEmpty }
-        let best = (taking.isEmpty ? fitting : taking).min { left, right in
-            let order = [left, right].map { cache in
-                [cache.feed(1) == nil ? 1 : 0, blocks(in: cache, first: first)?.count ?? .max, cache.capacity]
-            }
-            return order[0].lexicographicallyPrecedes(order[1])
+        func cost(_ choice: (cache: Cache, blocks: [TokenBlocks.Block])) -> [Int] {
+            [
+                unfit(in: choice.cache).count, choice.cache.feed(1) == nil ? 1 : 0, choice.blocks.count,
+                choice.cache.capacity,
+            ]
         }
-        guard let best, let blocks = blocks(in: best, first: first), let steps = steps(blocks, in: best) else {
-            throw doesNotFit(file, needed: needed, generating: more)
-        }
-        try requireStates(of: best, file)
-        try requireFitting(best, file)
-        return (steps, best.feed(1))
+        guard let best = fitting.min(by: { cost($0).lexicographicallyPrecedes(cost($1)) }),
+            let steps = steps(best.blocks, in: best.cache)
+        else { throw doesNotFit(file, needed: needed, generating: more) }
+        try requireStates(of: best.cache, file)
+        try requireFitting(best.cache, file)
+        return (steps, best.cache.feed(1))
     }
 
     /// Blocks of all tokens; after a first one that is asked for, none is longer than it.
@@ -211,14 +212,15 @@ extension DecodingPlan {
 
     /// A state that is given has to be used; and caches that hold tokens already need the position of the next one.
     private func requireFitting(_ cache: Cache, _ file: String) throws {
-        let name = cache.feeds.first.map { program.functions[$0.function].name } ?? ""
+        guard let feed = cache.feeds.first else { return }
+        let function = program.functions[feed.function]
         if let (state, tensor) = unfit(in: cache).first {
             throw RequestError(
-                "\(file): state \"\(state.name)\" of \(name): expected \(state.port.typeText), found "
+                "\(file): state \"\(state.name)\" of \(function.name): expected \(state.port.typeText), found "
                     + "\(tensor.elementType.rawValue)\(tensor.shape)")
         }
-        guard let feed = cache.feeds.first, given[feed.position] == nil else { return }
-        let caching = Set(program.functions[feed.function].states(.keyValueCache).map(\.name))
+        guard given[feed.position] == nil else { return }
+        let caching = Set(function.states(.keyValueCache).map(\.name))
         if let state = cache.seeds.first(where: { caching.contains($0.name) }) {
             throw RequestError(
                 "\(file): \"\(feed.position)\" is missing: the state \"\(state.name)\" holds earlier tokens; give the number of "
@@ -251,7 +253,7 @@ extension DecodingPlan {
         for feed in caches.flatMap(\.feeds) { read.formUnion([feed.tokens, feed.position]) }
         read.formUnion(caches.flatMap(\.seeds).map(\.name))
         for (name, tensor) in given.sorted(by: { $0.key < $1.key }) where !read.contains(name) {
-            let ports = program.functions.flatMap { $0.inputs + $0.states.map(\.port) }
+            let ports = program.functions.flatMap(\.givenPorts)
             let expected = Set(ports.filter { $0.name == name }.map(\.typeText)).sorted()
             let found = "\(tensor.elementType.rawValue)\(tensor.shape)"
             if expected == [found] {

@@ -26,8 +26,7 @@ public struct FunctionInputs: Sendable {
     public func checked(
         for function: FunctionPlan
     ) throws -> (inputs: [String: StoredTensor], states: [StoredTensor]) {
-        let states = function.states.map(\.port)
-        let expected = (function.inputs + states).map(\.name)
+        let expected = function.givenPorts.map(\.name)
         for name in tensors.keys.sorted() where !expected.contains(name) {
             let hint = suggestion(for: name, among: expected)
             throw RequestError(
@@ -50,23 +49,16 @@ public struct FunctionInputs: Sendable {
             }
             inputs[port.name] = try checked(tensor, "input", port)
         }
-        let given = try states.compactMap { port in
-            try tensors[port.name].map { try checked($0, "state", port) }
+        let given = try function.states.compactMap { state in
+            try tensors[state.name].map { try checked($0, "state", state.port) }
         }
         return (inputs, given)
     }
 
-    /// Those that a function has; a file may hold the inputs of several.
-    private func only(of function: FunctionPlan) -> FunctionInputs {
-        let names = Set((function.inputs + function.states.map(\.port)).map(\.name))
-        return FunctionInputs(tensors: tensors.filter { names.contains($0.key) }, file: file)
-    }
-
-    /// Without those that only other functions have, for a function that was asked for by its name.
+    /// Without those that only other functions have; a file may hold the inputs of several.
     func leavingOut(_ functions: [FunctionPlan], for function: FunctionPlan) -> FunctionInputs {
-        let theirs = Set(functions.flatMap { $0.inputs + $0.states.map(\.port) }.map(\.name))
-        let own = only(of: function).tensors
-        return FunctionInputs(tensors: tensors.filter { own[$0.key] != nil || !theirs.contains($0.key) }, file: file)
+        let others = Set(functions.flatMap(\.givenPorts).map(\.name)).subtracting(function.givenPorts.map(\.name))
+        return FunctionInputs(tensors: tensors.filter { !others.contains($0.key) }, file: file)
     }
 
     /// The inputs of each step, in the order of the numbers that all tensor names end in (`frame.0`, `frame.1`), with
@@ -115,13 +107,13 @@ public struct FunctionInputs: Sendable {
                     ? RequestError("\(error); convert with --shape-from \(file) for inputs of these sizes") : error
             }
         }
-        let ports = functions.flatMap { $0.inputs + $0.states.map(\.port) }.map(\.name)
+        let ports = functions.flatMap(\.givenPorts).map(\.name)
         if let name = tensors.keys.sorted().first(where: { !ports.contains($0) }) {
             throw RequestError(
                 "\(file): no function has an input or state \"\(name)\"\(suggestion(for: name, among: ports)): leave it out"
             )
         }
-        if let function = functions.first(where: { (try? self.only(of: $0).checked(for: $0)) != nil }) {
+        if let function = functions.first(where: { (try? leavingOut(functions, for: $0).checked(for: $0)) != nil }) {
             throw RequestError(
                 "\(file) holds inputs of several functions; choose one with --function \(function.name), or leave out those of others"
             )

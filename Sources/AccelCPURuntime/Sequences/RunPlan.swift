@@ -38,19 +38,15 @@ public struct RunPlan: Sendable {
         (self.generated, self.stopTokens) = (generated, stopTokens)
         interfaces = program.functions.map(\.interface)
         // A file may hold the inputs of all parts. A decoder's are all read, because an encoder runs before it.
-        let own = index.map { index in
-            let function = program.functions[index]
-            return function.input(.position) == nil ? inputs.leavingOut(program.functions, for: function) : inputs
-        }
-        if generated == 0, let steps = try Self.calls(program, own ?? inputs, index) {
+        let named = index.map { program.functions[$0] }.flatMap { $0.input(.position) == nil ? $0 : nil }
+        let own = named.map { inputs.leavingOut(program.functions, for: $0) } ?? inputs
+        if generated == 0, let steps = try Self.calls(program, own, index) {
             (self.steps, feed) = (steps, nil)
         } else if let plan = DecodingPlan(program, inputs.tensors), index.map(plan.takesTokens) ?? true {
             (steps, feed) = try plan.longestSteps(first: index, generating: generated, file: inputs.file)
         } else {
             // They fit nothing, or there is nothing to go on from.
-            if generated == 0 || index != nil {
-                _ = try (own ?? inputs).choosing(from: program.functions, named: function)
-            }
+            if generated == 0 || index != nil { _ = try own.choosing(from: program.functions, named: function) }
             throw Self.noTokens(program, inputs)
         }
     }

@@ -23,7 +23,10 @@ public struct AdapterRequest: Equatable, Sendable {
         self.init(String(text[..<colon]), weight: weight)
     }
 
+    /// The start of the names of all adapters' files among a model's sources.
+    public static let sourceFolder = "adapters/"
+
     /// The folder of the adapter's files in the names of a model's sources, such as `adapters/2@0.5`. As it has the
     /// weight, cache keys and the provenance of packages have it, too.
-    func sourceFolder(_ index: Int) -> String { "adapters/\(index + 1)" + (weight == 1 ? "" : "@\(weight)") }
+    func sourceFolder(_ index: Int) -> String { "\(Self.sourceFolder)\(index + 1)" + (weight == 1 ? "" : "@\(weight)") }
 }

@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelTensors
 public import AccelWeightCompression
 
-/// Moves finished tensors to unnamed files, so that memory does not grow with the model: the first ones stay, up to an eighth
-/// of the memory that the process may use. The files vanish with their last reader, however the process ends.
+/// Moves finished tensors to unnamed files, so that memory does not grow with the model. The files vanish with their
+/// last reader, however the process ends. Without a draft of a package, the first tensors stay in memory.
 public final class TensorSpill: Sendable {
     /// The size below which tensors stay in memory.
     private static let minimumBytes = 1 << 16
@@ -16,7 +16,7 @@ public final class TensorSpill: Sendable {
     /// - Parameters:
     ///   - output: the path of the final output; the files are created beside it, where space is needed anyway.
     ///   - draft: a package draft, which takes tensors when their turn comes.
-    ///   - room: the bytes of tensors that stay in memory; an eighth of what is available unless told.
+    ///   - room: the bytes of tensors that stay in memory; unless told, an eighth of what is available, and none with a draft.
     public init(beside output: String, draft: PackageDraft? = nil, room: Int? = nil) {
         folder = Files.parentFolder(of: output) ?? "."
         self.draft = draft

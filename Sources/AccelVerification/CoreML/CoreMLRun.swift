@@ -168,9 +168,7 @@ struct CoreMLRun {
         var inputs: [String: HostTensor] = [:]
         for feature in interface.inputs {
             guard let tensor = named[CoreMLWeightMatcher.identifier(feature.name)] else { return nil }
-            let shapes = feature.enumeratedShapes + [feature.type.sizes].compactMap(\.self)
-            let isFlexible = !feature.shapeRanges.isEmpty && feature.shapeRanges.count == tensor.shape.rank
-            guard shapes.contains(tensor.shape.dimensions) || isFlexible else { return nil }
+            guard feature.takes(tensor.shape.dimensions) else { return nil }
             inputs[feature.name] = tensor.converted(to: feature.type.dataType.isFloatingPoint ? .float32 : .int64)
         }
         return inputs
@@ -209,23 +207,17 @@ extension CoreMLPackage {
         let given = Dictionary(
             matcher.tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.shape.dimensions) }
         ) { first, _ in first }
-        func takes(_ feature: CoreMLModel.Feature) -> Bool {
-            guard let sizes = given[CoreMLWeightMatcher.identifier(feature.name)] else { return false }
-            return (feature.enumeratedShapes + [feature.type.sizes].compactMap(\.self)).contains(sizes)
-                || !feature.shapeRanges.isEmpty && feature.shapeRanges.count == sizes.count
+        let isFitting = model.interfaces.contains { interface in
+            interface.inputs.allSatisfy { given[CoreMLWeightMatcher.identifier($0.name)].map($0.takes) ?? false }
         }
-        guard !model.interfaces.contains(where: { $0.inputs.allSatisfy(takes) }) else { return }
-        let held = matcher.tensors.sorted { $0.key < $1.key }.map {
-            "\($0.key) \($0.value.elementType.rawValue)\($0.value.shape)"
-        }
+        guard !isFitting else { return }
         let offered = model.interfaces.map { interface in
             "\(interface.function): "
                 + interface.inputs.map { "\($0.name) \(Shape($0.type.sizes ?? []))" }.joined(separator: ", ")
         }
         throw RequestError(
-            "no function of the Core ML package takes the inputs of \(matcher.file), which are those of one run here: the file holds "
-                + "\(held.joined(separator: ", ")); the package has \(offered.joined(separator: "; "))",
-            status: .unavailable)
+            "no function of the Core ML package takes the inputs of \(matcher.file), which are those of one run here: "
+                + "\(matcher.heldText); the package has \(offered.joined(separator: "; "))", status: .unavailable)
     }
 }
 
@@ -255,6 +247,12 @@ extension CoreMLModel.Interface {
 }
 
 extension CoreMLModel.Feature {
+    /// Whether an input may have these sizes.
+    func takes(_ sizes: [Int]) -> Bool {
+        (enumeratedShapes + [type.sizes].compactMap(\.self)).contains(sizes)
+            || !shapeRanges.isEmpty && shapeRanges.count == sizes.count
+    }
+
     /// Returns the sizes of one of the enumerated shapes; the default shape if it enumerates fewer.
     func sizes(_ shape: Int) -> [Int]? {
         enumeratedShapes.indices.contains(shape) ? enumeratedShapes[shape] : type.sizes

@@ -112,7 +112,7 @@ struct InputMatcher {
     func functions(of program: ModelPlan) throws -> [(function: Int, feed: FunctionFeed)] {
         let largest = program.functions.map { function in
             MachineMemory.sum(
-                (function.inputs + function.states.map(\.port)).filter { tensors[$0.name]?.shape == $0.shape }
+                function.givenPorts.filter { tensors[$0.name]?.shape == $0.shape }
                     .map { TensorType($0.elementType, shape: $0.shape).hostBytes })
         }
         try MachineMemory.require(largest.max() ?? 0, for: "the inputs out of \(file)")
@@ -121,13 +121,18 @@ struct InputMatcher {
         }
         guard fitting.isEmpty else { return fitting }
         let offered = program.functions.map { "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))" }
+        throw RequestError(
+            "no function of the package takes the inputs of \(file): \(heldText); the package has "
+                + "\(offered.joined(separator: "; ")); convert with --shape-from \(file)",
+            status: .unavailable)
+    }
+
+    /// e.g. `the file holds input_ids I64[1,128]`
+    var heldText: String {
         let held = tensors.sorted { $0.key < $1.key }.map {
             "\($0.key) \($0.value.elementType.rawValue)\($0.value.shape)"
         }
-        throw RequestError(
-            "no function of the package takes the inputs of \(file): the file holds \(held.joined(separator: ", ")); "
-                + "the package has \(offered.joined(separator: "; ")); convert with --shape-from \(file)",
-            status: .unavailable)
+        return "the file holds \(held.joined(separator: ", "))"
     }
 }
 

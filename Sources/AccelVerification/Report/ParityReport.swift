@@ -296,10 +296,10 @@ extension ParityReport {
             let number = failures.count
             return "failed: \(Wording.count(number, "comparison")) beyond \(number == 1 ? "its limit" : "the limits")"
         case .nothingCompared:
+            // The outputs' reason says what else to give; the other stages have no model.
             let first = notCompared.first { $0.stage == .outputs } ?? notCompared.first
-            let reason = first.map { "\($0.name): \($0.reason)" } ?? "no stage had anything to compare"
             return
-                "nothing compared: \(reason); give --against MODEL, or --golden FILE with out.NAME for an output NAME"
+                "nothing compared: \(first.map { "\($0.name): \($0.reason)" } ?? "no stage had anything to compare")"
         }
     }
 }

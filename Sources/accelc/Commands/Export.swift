@@ -29,12 +29,19 @@ enum ExportCommand: Command {
     static var notes: String { ConversionArguments.schemes }
 
     /// Suffixes of Core ML models that are not written: protocol buffers of an older kind, and what Xcode makes of a package.
-    private static let otherCoreML = [".mlmodel", ".mlmodelc"]
+    static let otherCoreML = [".mlmodel", ".mlmodelc"]
 
     /// Returns the format that the suffix of a path tells.
     private static func formatName(of path: String) -> String? {
         if otherCoreML.contains(where: Files.trimmingSlashes(path).hasSuffix) { return CoreMLExporter.name }
         return ModelFormats.named(by: path)?.exporter?.name
+    }
+
+    /// Returns the path of what other tools take: of a folder that is called as a file, the file in it.
+    private static func written(at path: String) -> String {
+        let suffix = ModelFormats.named(by: path)?.suffixes.first(where: path.hasSuffix)
+        let inside = suffix.flatMap { suffix in try? Files.list(path).first { $0.hasSuffix(suffix) } }
+        return inside.map { "\(path)/\($0)" } ?? path
     }
 
     /// Refuses a name that has the suffix of something else.
@@ -94,10 +101,8 @@ enum ExportCommand: Command {
             let bits = Text.decimals(report.bitsPerWeight, 2)
             let size = Text.bytes(report.byteCount)
             let cached = outcome == .off ? "" : "cache \(outcome.rawValue), "
-            // A folder that is called as a file: the file that other tools take is in it.
-            let inside = "\(output)/model.gguf"
-            let place = output.hasSuffix(".gguf") && Files.kind(of: inside) == .file ? inside : output
-            let first = "\(place): \(size), \(bits) bits per weight, \(cached)\(Text.decimals(seconds, 2)) s"
+            let first =
+                "\(written(at: output)): \(size), \(bits) bits per weight, \(cached)\(Text.decimals(seconds, 2)) s"
             let target = made.target.map { TargetSummary(result: $0).lines } ?? []
             console.summary(([first] + report.lines + target).joined(separator: "\n"))
         }

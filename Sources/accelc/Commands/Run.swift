@@ -62,8 +62,8 @@ enum RunCommand: Command {
         function that the tokens fill first, then shorter ones, such as steps of one token, over the
         cache that they share. A rest that would take many steps goes through a long block instead,
         which computes some tokens again, or whose end is empty. Tensors for further inputs are the same
-        for each block; "position" is the index of the first token, 0 where it is left out. An encoder
-        whose inputs are in FILE runs first. Outputs have the rows of all tokens; --generate adds
+        for each block; "position" is the index of the first token: 0 where it is left out, and needed
+        where FILE has caches. An encoder whose inputs are in FILE runs first. Outputs have the rows of all tokens; --generate adds
         "generated" I64[batch,N].
 
         The model's tokenizer makes the tokens, for instance in Python:

@@ -158,7 +158,9 @@ enum VerifyCommand: Command {
     private static func noteAdapters(of source: any ModelSource, _ arguments: Arguments, _ console: Console) {
         guard arguments.has(against), !arguments.has(ConversionArguments.adapter),
             let package = (source as? PackagedModel)?.package,
-            let file = package.manifest.provenance.sources.first(where: { $0.name.hasPrefix("adapters/") })
+            let file = package.manifest.provenance.sources.first(where: {
+                $0.name.hasPrefix(AdapterRequest.sourceFolder)
+            })
         else { return }
         console.note(
             "\(package.path) was made with an adapter (\(file.name)): --adapter DIR merges it into the model here, too")

@@ -32,7 +32,7 @@ enum OutputArguments {
     /// Refuses a name that other tools would take for a file of their own.
     private static func refuseForeignName(_ path: String) throws {
         let name = Files.trimmingSlashes(path)
-        for suffix in [".mlmodel", ".mlmodelc"] where name.hasSuffix(suffix) {
+        for suffix in ExportCommand.otherCoreML where name.hasSuffix(suffix) {
             throw RequestError(
                 "\(path) is the name of a Core ML model, which export writes as a package: accelc export MODEL -o "
                     + "\(name.dropLast(suffix.count)).mlpackage")
