@@ -10,11 +10,12 @@ import numpy
 # llama.cpp's numbers of file types, by accelc's names of mixes.
 MIXES = {
     "q4_0_mix": 2, "q4_1_mix": 3, "q8_0_mix": 7, "q5_0_mix": 8, "q5_1_mix": 9, "q2_k_mix": 10, "q3_k_s": 11, "q3_k_m": 12, "q3_k_l": 13,
-    "q4_k_s": 14, "q4_k_m": 15, "q5_k_s": 16, "q5_k_m": 17, "q6_k_mix": 18, "q2_k_s": 21, "iq4_nl_mix": 25, "iq4_xs_mix": 30,
+    "q4_k_s": 14, "q4_k_m": 15, "q5_k_s": 16, "q5_k_m": 17, "q6_k_mix": 18, "iq2_xxs_mix": 19, "iq2_xs_mix": 20, "q2_k_s": 21,
+    "iq3_xs": 22, "iq3_xxs_mix": 23, "iq4_nl_mix": 25, "iq3_s_mix": 26, "iq3_m": 27, "iq2_s_mix": 28, "iq2_m": 29, "iq4_xs_mix": 30,
     "tq1_0_mix": 36, "tq2_0_mix": 37,
 }
-# The one that llama.cpp refuses to make without an importance matrix.
-WEIGHTED = {"q2_k_s"}
+# Those that llama.cpp refuses to make without an importance matrix.
+WEIGHTED = {"q2_k_s", "iq2_xxs_mix", "iq2_xs_mix", "iq2_s_mix"}
 
 
 @functools.cache

@@ -9,17 +9,22 @@ package struct GGMLMix: Sendable {
     package let base: String
     /// llama.cpp's number, for `general.file_type`.
     package let fileType: UInt32
+    /// The scheme of the head, where its rows are whole blocks.
+    private let head: String
     private let exceptions: [Exception]
 
-    private init(_ name: String, of base: String, _ fileType: UInt32, _ exceptions: [Exception] = []) {
+    private init(
+        _ name: String, of base: String, _ fileType: UInt32, head: String = "q6_k", _ exceptions: [Exception] = []
+    ) {
         (self.name, self.base, self.fileType, self.exceptions) = (name, base, fileType, exceptions)
+        self.head = head
     }
 
     /// Every mix. Of those with the same base the first stands for files whose types are no mix.
     package static let all: [GGMLMix] = [
         GGMLMix("q4_0_mix", of: "q4_0", 2, [down("q4_1", .first(8), ifWeighted: true)]),
         GGMLMix("q4_1_mix", of: "q4_1", 3),
-        GGMLMix("q8_0_mix", of: "q8_0", 7),
+        GGMLMix("q8_0_mix", of: "q8_0", 7, head: "q8_0"),
         GGMLMix("q5_0_mix", of: "q5_0", 8, [down("q5_1", .first(8), ifWeighted: true)]),
         GGMLMix("q5_1_mix", of: "q5_1", 9),
         GGMLMix(
@@ -34,7 +39,23 @@ package struct GGMLMix: Sendable {
         GGMLMix("q5_k_s", of: "q5_k", 16),
         GGMLMix("q5_k_m", of: "q5_k", 17, [values("q6_k", .spread), down("q6_k", .spread)]),
         GGMLMix("q6_k_mix", of: "q6_k", 18),
+        small("iq2_xxs_mix", of: "iq2_xxs", 19, raised: "q2_k"),
+        small("iq2_xs_mix", of: "iq2_xs", 20, raised: "q2_k"),
         GGMLMix("q2_k_s", of: "q2_k", 21, [values("q4_k", ifShared: true), down("q4_k", .first(8))]),
+        GGMLMix(
+            "iq3_s_mix", of: "iq3_s", 26, [values("q4_k", ifShared: true)]),
+        GGMLMix(
+            "iq3_xs", of: "iq3_s", 22,
+            [values("q4_k", ifShared: true), inputs("iq3_xxs"), gates("iq3_xxs", .middle)]),
+        GGMLMix(
+            "iq3_xxs_mix", of: "iq3_xxs", 23, head: "q5_k",
+            [
+                words("iq3_s"), values("q4_k", ifShared: true), values("iq3_s", ifWeighted: false), inputs("iq2_s"),
+                down("q4_k", .first(8), ifWeighted: false), down("q3_k", ifWeighted: false), output("iq3_s"),
+            ]),
+        GGMLMix("iq3_m", of: "iq3_s", 27, [values("q4_k"), down("q4_k", .first(8)), output("q4_k")]),
+        small("iq2_m", of: "iq2_s", 29, raised: "iq3_s", [output("iq3_s")]),
+        small("iq2_s_mix", of: "iq2_xs", 28, raised: "iq3_s", [output("iq3_s")]),
         GGMLMix(
             "iq4_nl_mix", of: "iq4_nl", 25,
             [values("q5_k", ifShared: true), down("q5_k", .first(8), ifWeighted: false)]),
@@ -45,6 +66,15 @@ package struct GGMLMix: Sendable {
         GGMLMix("tq2_0_mix", of: "tq2_0", 37, [words("q4_k")]),
     ]
 
+    /// A mix of types with little more than two bits.
+    private static func small(
+        _ name: String, of base: String, _ fileType: UInt32, raised type: String, _ exceptions: [Exception] = []
+    ) -> GGMLMix {
+        GGMLMix(
+            name, of: base, fileType, head: "q5_k",
+            [words(type), values("q4_k", ifShared: true), values(type), down(type, .first(8))] + exceptions)
+    }
+
     // MARK: - Rules
 
     /// Layers of a model.
@@ -54,6 +84,8 @@ package struct GGMLMix: Sendable {
         case below(Int)
         /// One of so many parts, at the start.
         case first(Int)
+        /// Without the first and the last eighth.
+        case middle
         /// The first and the last eighth, and every third layer between them.
         case spread
 
@@ -62,6 +94,7 @@ package struct GGMLMix: Sendable {
             case .all: true
             case .below(let end): layer < end
             case .first(let parts): layer < count / parts
+            case .middle: layer >= count / 8 && layer < 7 * count / 8
             case .spread: layer < count / 8 || layer >= 7 * count / 8 || (layer - count / 8) % 3 == 2
             }
         }
@@ -87,8 +120,16 @@ package struct GGMLMix: Sendable {
 
     private static let valueModules: Set<String> = ["attn_v", "attn_qkv"]
 
-    private static func values(_ type: String, _ layers: Layers = .all, ifShared: Bool? = nil) -> Exception {
-        Exception(modules: valueModules, type: type, layers: layers, ifShared: ifShared)
+    private static func values(
+        _ type: String, _ layers: Layers = .all, ifShared: Bool? = nil, ifWeighted: Bool? = nil
+    ) -> Exception {
+        Exception(modules: valueModules, type: type, layers: layers, ifShared: ifShared, ifWeighted: ifWeighted)
+    }
+    private static func inputs(_ type: String) -> Exception {
+        Exception(modules: ["attn_q", "attn_k"], type: type, layers: .all)
+    }
+    private static func gates(_ type: String, _ layers: Layers) -> Exception {
+        Exception(modules: ["ffn_gate", "ffn_up"], type: type, layers: layers)
     }
     private static func down(_ type: String, _ layers: Layers = .all, ifWeighted: Bool? = nil) -> Exception {
         Exception(modules: ["ffn_down"], type: type, layers: layers, ifWeighted: ifWeighted)
@@ -130,7 +171,7 @@ package struct GGMLMix: Sendable {
 
     private func wanted(_ module: String, _ layer: Int, _ columns: Int, _ model: Model) -> String {
         if module == "output" || model.isTied && module == "token_embd" {
-            return base == "q8_0" || !GGMLCodecs.fits(base, columns: columns) ? "q8_0" : "q6_k"
+            return GGMLCodecs.fits(base, columns: columns) ? head : "q8_0"
         }
         let type = exceptions.first { $0.fits(module, layer, model) }?.type ?? base
         let isRaised = model.isLarge && Self.valueModules.contains(module) && ["q3_k", "q4_k"].contains(type)

@@ -104,6 +104,15 @@ typedef struct BLOCK {
     uint8_t codes[64], high[8], signs[32], scales[4];
 } block_iq3_s;
 
+/// Calls M(NUMBER, type, weights of a part) for each type.
+#define EACH_GRID_TYPE(M) \
+    M(IQ2_XXS, iq2_xxs, 32) M(IQ2_XS, iq2_xs, 16) M(IQ2_S, iq2_s, 16) M(IQ3_XXS, iq3_xxs, 32) M(IQ3_S, iq3_s, 32)
+
+// The magnitudes that the codes of grids stand for, before the scale.
+#define IQ2_VALUE(code) ((code) == 0 ? 8 : (code) == 1 ? 25 : 43)
+#define IQ3_XXS_VALUE(code) ((code) == 7 ? 62 : 8 * (code) + 4)
+#define IQ3_S_VALUE(code) (2 * (code) + 1)
+
 /// The weights that the codes of IQ4_NL and IQ4_XS stand for, before the scale.
 static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 

@@ -1,6 +1,7 @@
 // The lists of ggml_grid_lists.h: the entries at the smallest distances from each combination of codes, as many distances as ggml takes.
 #include "ggml_grid_lists.h"
 
+#include "ggml.h"
 #include "ggml_grids.h"
 
 #define IQ2_PLACES 6561
@@ -15,25 +16,31 @@ typedef struct {
     int count, size, base, bits, distances;
     uint32_t *lists;
     uint16_t *entries, *numbers;
+    /// The magnitudes of codes, and of all entries.
+    uint8_t magnitudes[8], *values;
     grid_lists result;
     /// 0 before the first call, 1 while the lists are made, 2 afterwards.
     int state;
 } grid_source;
 
-// The last number is that of all lists' entries.
-#define GRID(name, NAME, count, size, base, bits, distances, places, all)               \
-    static const uint16_t name##_grid[count] = {NAME##_ENTRIES(ENTRY)};                    \
-    static uint32_t name##_list[places];                                                   \
-    static uint16_t name##_entries[all], name##_numbers[places];                          \
-    static grid_source name##_source = {name##_grid, count, size, base, bits, distances, name##_list, name##_entries, name##_numbers, \
-                                        {name##_list, name##_entries, name##_numbers}, 0};
+// `all` is the number of all lists' entries; the last arguments are the magnitudes of codes.
+#define GRID(name, NAME, count, size, base, bits, distances, places, all, ...)                                                          \
+    static const uint16_t name##_grid[count] = {NAME##_ENTRIES(ENTRY)};                                                                 \
+    static uint32_t name##_list[places];                                                                                                \
+    static uint16_t name##_entries[all], name##_numbers[places];                                                                        \
+    static uint8_t name##_values[count * size];                                                                                         \
+    static grid_source name##_source = {name##_grid, count, size, base, bits, distances, name##_list, name##_entries, name##_numbers,   \
+                                        {__VA_ARGS__}, name##_values,                                                                   \
+                                        {name##_list, name##_entries, name##_numbers, count, name##_values}, 0};
 #define ENTRY(entry) entry,
+#define IQ2_VALUES IQ2_VALUE(0), IQ2_VALUE(1), IQ2_VALUE(2)
+#define EIGHT_VALUES(value) value(0), value(1), value(2), value(3), value(4), value(5), value(6), value(7)
 
-GRID(iq2_xxs, IQ2_XXS, 256, 8, 3, 2, 2, IQ2_PLACES, 113413)
-GRID(iq2_xs, IQ2_XS, 512, 8, 3, 2, 2, IQ2_PLACES, 182233)
-GRID(iq2_s, IQ2_S, 1024, 8, 3, 2, 1, IQ2_PLACES, 45740)
-GRID(iq3_xxs, IQ3_XXS, 256, 4, 8, 3, 2, IQ3_PLACES, 19241)
-GRID(iq3_s, IQ3_S, 512, 4, 8, 3, 3, IQ3_PLACES, 25245)
+GRID(iq2_xxs, IQ2_XXS, 256, 8, 3, 2, 2, IQ2_PLACES, 113413, IQ2_VALUES)
+GRID(iq2_xs, IQ2_XS, 512, 8, 3, 2, 2, IQ2_PLACES, 182233, IQ2_VALUES)
+GRID(iq2_s, IQ2_S, 1024, 8, 3, 2, 1, IQ2_PLACES, 45740, IQ2_VALUES)
+GRID(iq3_xxs, IQ3_XXS, 256, 4, 8, 3, 2, IQ3_PLACES, 19241, EIGHT_VALUES(IQ3_XXS_VALUE))
+GRID(iq3_s, IQ3_S, 512, 4, 8, 3, 3, IQ3_PLACES, 25245, EIGHT_VALUES(IQ3_S_VALUE))
 
 /// The number whose digits are `count` codes of an entry, from code `first` on.
 static int place_of(const grid_source *s, int entry, int first, int count) {
@@ -63,6 +70,7 @@ static void make_lists(grid_source *s) {
     for (int j = 0; j < s->count; j++) {
         low[j] = (uint8_t)place_of(s, s->grid[j], 0, s->size / 2), high[j] = (uint8_t)place_of(s, s->grid[j], s->size / 2, s->size / 2);
         s->numbers[high[j] * halves + low[j]] = (uint16_t)j;
+        for (int i = 0; i < s->size; i++) s->values[i * s->count + j] = s->magnitudes[place_of(s, s->grid[j], i, 1)];
     }
     for (int place = 0; place < halves * halves; place++) {
         const uint8_t *from_low = between[place % halves], *from_high = between[place / halves];

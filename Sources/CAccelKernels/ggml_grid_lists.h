@@ -14,6 +14,9 @@ typedef struct {
     const uint16_t *entries;
     /// By place: the number of the entry, if it is one.
     const uint16_t *numbers;
+    /// The number of entries, and their magnitudes: those of the first position of all entries, then of the next.
+    int count;
+    const uint8_t *values;
 } grid_lists;
 
 /// Returns the lists of a type's grid; the first call for a type makes them, which takes some milliseconds.

@@ -5,19 +5,11 @@
 #include "ggml.h"
 #include "ggml_grids.h"
 
-/// Calls M(NUMBER, type, weights of a part) for each type.
-#define EACH_GRID_TYPE(M) \
-    M(IQ2_XXS, iq2_xxs, 32) M(IQ2_XS, iq2_xs, 16) M(IQ2_S, iq2_s, 16) M(IQ3_XXS, iq3_xxs, 32) M(IQ3_S, iq3_s, 32)
-
 // The values of an entry, a byte each.
 #define PLACED(value, entry, bits, i) ((uint64_t)value((entry) >> (bits) * (i) & ((1 << (bits)) - 1)) << 8 * (i))
 #define FOUR(value, entry, bits) \
     (PLACED(value, entry, bits, 0) | PLACED(value, entry, bits, 1) | PLACED(value, entry, bits, 2) | PLACED(value, entry, bits, 3))
 #define EIGHT(value, entry) (FOUR(value, (entry) & 255, 2) | FOUR(value, (entry) >> 8, 2) << 32)
-
-#define IQ2_VALUE(code) ((code) == 0 ? 8 : (code) == 1 ? 25 : 43)
-#define IQ3_XXS_VALUE(code) ((code) == 7 ? 62 : 8 * (code) + 4)
-#define IQ3_S_VALUE(code) (2 * (code) + 1)
 
 #define IQ2_ENTRY(entry) EIGHT(IQ2_VALUE, entry),
 #define IQ3_XXS_ENTRY(entry) (uint32_t) FOUR(IQ3_XXS_VALUE, entry, 3),

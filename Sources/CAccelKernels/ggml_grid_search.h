@@ -26,7 +26,15 @@ typedef struct {
     chosen_again again;
     /// Of the scale of the block.
     float factor;
+    /// The scale of a part is this times that of the block, times its number and a half.
+    float unit;
 } grid_form;
+
+static const grid_form iq2_xxs_form = {32, 8, 2, 3, 2, 6, 0.1f, 1, 1, -1, 1e-15f, 1, ALL, 1, 0.25f};
+static const grid_form iq2_xs_form = {16, 8, 2, 3, 2, 9, 0.1f, 1, 1, -1, 1e-15f, 0, OFF_GRID, 1, 0.25f};
+static const grid_form iq2_s_form = {16, 8, 2, 3, 2, 9, 0.1f, 0, 2, 0.25f, 1e-8f, 0, OFF_GRID, 0.9875f, 0.25f};
+static const grid_form iq3_xxs_form = {32, 4, 7, 7, 3, 15, 0.2f, 1, 2, 0, 1e-8f, 0, OFF_GRID, 1.0125f, 0.5f};
+static const grid_form iq3_s_form = {32, 4, 7, 7, 3, 9, 0.2f, 0, 2, 0, 0, 0, ALL_IF_ANY, 1.033f, 2};
 
 /// The magnitudes of a part: all but the ones with a changed sign are at least 0.
 typedef struct {
@@ -42,6 +50,12 @@ typedef struct {
     uint8_t signs[4];
     float scale;
 } grid_found;
+
+/// What was found for the scales 0...15 of a part: errors, sums for least squares, and entries.
+typedef struct {
+    float errors[16], products[16], squares[16];
+    uint16_t entries[16][8];
+} scale_trials;
 
 // Candidates, whole vectors of them.
 #define CANDIDATES 32

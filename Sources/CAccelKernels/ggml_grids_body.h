@@ -14,15 +14,17 @@
 // The nearest codes of eight magnitudes in steps of the scale.
 #define CODES_8(f, steps) LARGER_OF(SMALLER_OF(NEAREST(i32x8, 0.5f * ((steps) - 1)), (i32x8)(f).top), (i32x8)0)
 
-/// Reads the weights of a part, and decides how much errors count.
-TARGET CK_INLINE void NAME(read_magnitudes)(grid_form f, const float *x, const float *importance, float mean, magnitudes *m) {
+/// Reads the weights of a part, and decides how much errors count: as ggml does, or evenly, by the importance alone.
+TARGET CK_INLINE void NAME(read_magnitudes)(grid_form f, const float *x, const float *importance, float mean, int evenly, magnitudes *m) {
     f32x8 most = 0;
     for (int k = 0; k < f.n / 8; k++) {
         const f32x8 own = *(const f32x8_anywhere *)(x + 8 * k), square = own * own;
         const i32x8 negative = own < 0;
         int signs = POSITIONS(negative);
         f32x8 w = f.share * mean + square;
-        if (importance || f.share < 0) {
+        if (evenly) {
+            w = importance ? *(const f32x8_anywhere *)(importance + 8 * k) : (f32x8)1;
+        } else if (importance || f.share < 0) {
             const f32x8 root = __builtin_elementwise_sqrt(mean + square);
             w = importance ? *(const f32x8_anywhere *)(importance + 8 * k) * root : root;
         }
@@ -177,7 +179,7 @@ TARGET CK_INLINE void NAME(search_parts)(grid_form f, const grid_lists *lists, c
     lanes b;
     const int count = SUPER / f.n;
     for (int j = 0; j < blocks * count; j++)
-        NAME(read_magnitudes)(f, x + f.n * j, importance ? importance + f.n * j : 0, f.mean * squares[j / count] / SUPER, all + j);
+        NAME(read_magnitudes)(f, x + f.n * j, importance ? importance + f.n * j : 0, f.mean * squares[j / count] / SUPER, 0, all + j);
     if (f.is_searched) {
         const float *rows[16], *weights[16];
         for (int j = 0; j < 16; j++) {
@@ -196,9 +198,9 @@ TARGET CK_INLINE void NAME(search_parts)(grid_form f, const grid_lists *lists, c
     }
 }
 
-#define ENCODE_GRID(NUMBER, type, ...)                                                                                                    \
+#define ENCODE_GRID(NUMBER, type)                                                                                                         \
     TARGET static void NAME(encode_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) {           \
-        const grid_form f = {__VA_ARGS__};                                                                                                \
+        const grid_form f = type##_form;                                                                                                  \
         const grid_lists *lists = ck_grid_lists(CK_GGML_##NUMBER);                                                                        \
         for (size_t from = 0; from < blocks; from += 2) {                                                                                 \
             grid_found parts[32];                                                                                                         \
@@ -219,15 +221,14 @@ TARGET CK_INLINE void NAME(search_parts)(grid_form f, const grid_lists *lists, c
         }                                                                                                                                 \
     }
 
-ENCODE_GRID(IQ2_XXS, iq2_xxs, 32, 8, 2, 3, 2, 6, 0.1f, 1, 1, -1, 1e-15f, 1, ALL, 1)
-ENCODE_GRID(IQ2_XS, iq2_xs, 16, 8, 2, 3, 2, 9, 0.1f, 1, 1, -1, 1e-15f, 0, OFF_GRID, 1)
-ENCODE_GRID(IQ2_S, iq2_s, 16, 8, 2, 3, 2, 9, 0.1f, 0, 2, 0.25f, 1e-8f, 0, OFF_GRID, 0.9875f)
-ENCODE_GRID(IQ3_XXS, iq3_xxs, 32, 4, 7, 7, 3, 15, 0.2f, 1, 2, 0, 1e-8f, 0, OFF_GRID, 1.0125f)
-ENCODE_GRID(IQ3_S, iq3_s, 32, 4, 7, 7, 3, 9, 0.2f, 0, 2, 0, 0, 0, ALL_IF_ANY, 1.033f)
+ENCODE_GRID(IQ2_XXS, iq2_xxs)
+ENCODE_GRID(IQ2_XS, iq2_xs)
+ENCODE_GRID(IQ2_S, iq2_s)
+ENCODE_GRID(IQ3_XXS, iq3_xxs)
+ENCODE_GRID(IQ3_S, iq3_s)
 
 #undef ENCODE_GRID
 #undef POSITIONS
-#undef EIGHT_AT
 #undef CODES_8
 #undef CODES_FROM
 #undef NEAREST_PLACE

@@ -17,6 +17,7 @@ typedef uint8_t u8x16 __attribute__((ext_vector_type(16)));
 typedef f32x8 f32x8_anywhere __attribute__((aligned(1), may_alias));
 typedef i32x8 i32x8_anywhere __attribute__((aligned(1), may_alias));
 typedef f32x16 f32x16_anywhere __attribute__((aligned(1), may_alias));
+typedef uint8_t u8x8_anywhere __attribute__((ext_vector_type(8), aligned(1), may_alias));
 typedef u8x16 u8x16_anywhere __attribute__((aligned(1), may_alias));
 
 #define MAGIC 12582912.0f
@@ -200,7 +201,7 @@ CK_INLINE fit_form form_of(ck_ggml_type type) {
     }
 }
 
-/// Returns the bytes of a block of a type that `form_of` knows.
+/// Returns the bytes of a block of a type whose scales are searched for.
 CK_INLINE size_t bytes_of(ck_ggml_type type) {
     switch (type) {
     case CK_GGML_Q8_0: return sizeof(block_q8_0);
@@ -214,7 +215,20 @@ CK_INLINE size_t bytes_of(ck_ggml_type type) {
     case CK_GGML_Q4_K: return sizeof(block_q4_k);
     case CK_GGML_Q5_K: return sizeof(block_q5_k);
     case CK_GGML_Q6_K: return sizeof(block_q6_k);
+#define GRID_BYTES(NUMBER, type, n) \
+    case CK_GGML_##NUMBER: return sizeof(block_##type);
+        EACH_GRID_TYPE(GRID_BYTES)
     default: return sizeof(block_iq4_xs);
+    }
+}
+
+/// Whether the codes of a type are entries of a grid.
+CK_INLINE int is_grid(ck_ggml_type type) {
+    switch (type) {
+#define IS_GRID(NUMBER, type, n) case CK_GGML_##NUMBER:
+        EACH_GRID_TYPE(IS_GRID)
+        return 1;
+    default: return 0;
     }
 }
 
@@ -260,13 +274,19 @@ CK_INLINE double error_of(const float *decoded, const float *values, const float
 
 void ck_ggml_fit(ck_ggml_type type, const float *values, const float *importance, size_t blocks, uint8_t *target) {
     const fit_form form = form_of(type);
-    const size_t elements = form.blocks ? SUPER : 32, bytes = bytes_of(type);
+    const int has_grid = is_grid(type);
+    const size_t elements = form.blocks || has_grid ? SUPER : 32, bytes = bytes_of(type);
     ck_ggml_encode(type, values, importance, blocks, target);
-    for (size_t from = 0; form.n && from < blocks; from += 16) {
+    for (size_t from = 0; (form.n || has_grid) && from < blocks; from += 16) {
         const size_t count = blocks - from < 16 ? blocks - from : 16;
         const float *own = importance ? importance + from * elements : 0;
         uint8_t fitted[16 * sizeof(block_q6_k)];
-        CK_CHOOSE(fit, type, values + from * elements, own, count, fitted);
+        if (has_grid) {
+            __builtin_memcpy(fitted, target + from * bytes, count * bytes);
+            CK_CHOOSE(fit_grids, type, values + from * elements, own, count, fitted);
+        } else {
+            CK_CHOOSE(fit, type, values + from * elements, own, count, fitted);
+        }
         for (size_t i = 0; i < count; i++) {
             const float *x = values + (from + i) * elements, *w = own ? own + i * elements : 0;
             uint8_t *plain = target + (from + i) * bytes;

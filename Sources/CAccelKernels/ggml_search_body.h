@@ -118,6 +118,7 @@ TARGET CK_INLINE void NAME(choose)(const float *x, int n, int low, int high, con
 #include "ggml_values_body.h"
 #include "ggml_fit_body.h"
 #include "ggml_grids_body.h"
+#include "ggml_grid_fit_body.h"
 
 #undef NEAREST_VALUE
 #undef WIDTH

@@ -81,10 +81,12 @@ struct GGUFTests {
         for (key, value) in pairs { #expect(file[key] == value, "\(key)") }
     }
 
-    @Test("A file that gguf-py wrote decodes to weights that give the logits of transformers")
-    func reading() throws {
-        let source = try ModelFormats.open(Fixtures.path("gguf/llama_mixed.gguf"))
-        let golden = try file(Fixtures.path("gguf/llama_mixed.golden.safetensors"))
+    @Test(
+        "A file that gguf-py wrote decodes to weights that give the logits of transformers",
+        arguments: ["llama_mixed", "llama_wide"])
+    func reading(model: String) throws {
+        let source = try ModelFormats.open(Fixtures.path("gguf/\(model).gguf"))
+        let golden = try file(Fixtures.path("gguf/\(model).golden.safetensors"))
         let tokens = HostTensor(try #require(golden["in.input_ids"]))
         let count = tokens.shape.dimensions[1]
         let program = try #require(try source.model().programs.first)

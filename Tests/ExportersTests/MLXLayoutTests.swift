@@ -138,6 +138,19 @@ struct MLXLayoutTests {
         }
     }
 
+    @Test("Scales of whole rows are repeated for groups of one size, which all layers of Whisper have")
+    func rowScales() throws {
+        try withTemporaryFolder { folder in
+            try export("mlx/whisper", "int8", to: "\(folder)/model")
+            let configuration = JSONField(try JSON.read("\(folder)/model/config.json"), file: "config.json")
+            let scheme = try MLXQuantization.scheme(of: "", in: configuration["quantization"])
+            #expect(scheme == MLXScheme(bits: 8, group: 32))
+            let files = try tensors("\(folder)/model")
+            let inner = try #require(files["decoder.blocks.0.mlp2.scales"])
+            #expect(inner.shape.dimensions[1] == 4)
+        }
+    }
+
     @Test("What the classes do not have is refused by the field or the tensor")
     func refused() throws {
         func refusal(

@@ -20,7 +20,7 @@ struct ModelFormatTests {
         CoreAIFormat.name: ["coreai/llama_int4.aimodel"],
         MLXFormat.name: ["mlx/llama_affine"],
         CTranslate2Format.name: ["ctranslate2/whisper_int8"],
-        GGUFFormat.name: ["gguf/llama_mixed.gguf"],
+        GGUFFormat.name: ["gguf/llama_mixed.gguf", "gguf/llama_wide.gguf"],
         WhisperCPPFormat.name: ["whispercpp/ggml-model.bin"],
         HuggingFaceFormat.name: ["bert_base", "bert_sharded", "whisper_small"],
         AdapterFormat.name: ["adapters/second"],

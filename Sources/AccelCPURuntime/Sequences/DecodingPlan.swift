@@ -15,6 +15,8 @@ public struct DecodingPlan: Sendable {
     /// The position of the first token.
     public let start: Int
     let tokens: StoredTensor
+    /// The inputs that take tokens and the position of the first one.
+    let ports: (tokens: String, position: String)
     private let program: ModelPlan
     private let caches: [Cache]
     /// The steps before the decoder.
@@ -48,6 +50,7 @@ public struct DecodingPlan: Sendable {
         guard let first = feeds.first, let tokens = tensors[first.tokens] else { return nil }
         self.program = program
         self.tokens = tokens
+        ports = (first.tokens, first.position)
         count = tokens.shape.dimensions[1]
         let stated = tensors[first.position].flatMap { $0.holdsIndices ? $0.integers().first : nil }
         start = stated.map { Int(max(-1, min($0, 1 << 40))) } ?? 0

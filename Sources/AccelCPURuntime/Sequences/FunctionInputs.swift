@@ -20,6 +20,31 @@ public struct FunctionInputs: Sendable {
         self.file = file
     }
 
+    /// The inputs of several files: the tokens of a sequence follow those of the files before, and another tensor replaces that of the same
+    /// name.
+    /// - Parameter program: says which inputs are tokens.
+    /// - Throws: `RequestError` if tokens have other rows or types than those of the files before.
+    public init(joining files: [FunctionInputs], for program: ModelPlan) throws {
+        let tokens = Set(program.functions.compactMap { $0.input(.tokens)?.name })
+        var joined: [String: StoredTensor] = [:]
+        for file in files {
+            for (name, tensor) in file.tensors {
+                guard tokens.contains(name), let before = joined[name] else {
+                    joined[name] = tensor
+                    continue
+                }
+                guard let longer = before.followed(by: tensor) else {
+                    throw RequestError(
+                        "\(file.file): \"\(name)\" \(tensor.elementType.rawValue)\(tensor.shape) cannot follow the "
+                            + "\(before.elementType.rawValue)\(before.shape) of the files before; give tokens of as many rows, "
+                            + "I64[\(before.shape.dimensions.first ?? 1),N]")
+                }
+                joined[name] = longer
+            }
+        }
+        self.init(tensors: joined, file: files.map(\.file).joined(separator: " and "))
+    }
+
     /// Returns the function's inputs, and the initial values of the states that the file names, after checking them.
     /// - Throws: `RequestError` for a missing or unknown name, or for another element type or shape, with the expected
     ///   and the found one.
@@ -133,6 +158,19 @@ public struct FunctionInputs: Sendable {
 extension StoredTensor {
     /// Its elements are integers that tokens and positions may have: I64, or narrower ones that are widened.
     var holdsIndices: Bool { [.int64, .int32, .uint32, .int16, .uint16].contains(elementType) }
+
+    /// Returns its integers with those of another tensor behind them in each row; nil if both are not integers [rows, columns].
+    fileprivate func followed(by other: StoredTensor) -> StoredTensor? {
+        let (own, more) = (shape.dimensions, other.shape.dimensions)
+        guard own.count == 2, more.count == 2, own[0] == more[0], holdsIndices, other.holdsIndices else { return nil }
+        let (left, right) = (integers(), other.integers())
+        var joined: [Int64] = []
+        for row in 0..<own[0] {
+            joined += left[row * own[1]..<(row + 1) * own[1]]
+            joined += right[row * more[1]..<(row + 1) * more[1]]
+        }
+        return StoredTensor(name: name, integers: joined, shape: [own[0], own[1] + more[1]])
+    }
 
     /// Returns the tensor for a port of its shape and element type, with narrower integers widened to I64; nil if it does not fit.
     func fitting(_ port: FrozenProgram.Port) -> StoredTensor? {

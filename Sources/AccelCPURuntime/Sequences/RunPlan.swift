@@ -20,6 +20,8 @@ public struct RunPlan: Sendable {
     public var runs: Int { steps.count + max(generated - 1, 0) }
     /// The function and inputs that take a generated token; nil if none is generated.
     private let feed: TokenFeed?
+    /// The inputs that take tokens and their position; nil if no tokens are taken in blocks.
+    private let ports: (tokens: String, position: String)?
     /// Of the functions.
     private let interfaces: [Interface]
 
@@ -41,9 +43,10 @@ public struct RunPlan: Sendable {
         let named = index.map { program.functions[$0] }.flatMap { $0.input(.position) == nil ? $0 : nil }
         let own = named.map { inputs.leavingOut(program.functions, for: $0) } ?? inputs
         if generated == 0, let steps = try Self.calls(program, own, index) {
-            (self.steps, feed) = (steps, nil)
+            (self.steps, feed, ports) = (steps, nil, nil)
         } else if let plan = DecodingPlan(program, inputs.tensors), index.map(plan.takesTokens) ?? true {
             (steps, feed) = try plan.longestSteps(first: index, generating: generated, file: inputs.file)
+            ports = plan.ports
         } else {
             // They fit nothing, or there is nothing to go on from.
             if generated == 0 || index != nil { _ = try own.choosing(from: program.functions, named: function) }
@@ -104,6 +107,9 @@ public struct RunPlan: Sendable {
         public var generated: StoredTensor?
         /// Every row of generated tokens has a stop token.
         public var isStopped = false
+        /// What a later run needs beside the states to go on: the position of the next token, I64[1], and the last generated token,
+        /// I64[batch,1], which no function has taken. Empty if no tokens were taken in blocks.
+        public var next: [StoredTensor] = []
         /// The functions that ran, in order, with their durations.
         public var runs: [(function: Int, positions: Range<Int>?, duration: Duration)] = []
         /// Creates an empty result.
@@ -168,6 +174,12 @@ public struct RunPlan: Sendable {
             index = nil
         }
         result.outputs = joined.tensors
+        if let ports, let end = result.runs.last?.positions?.upperBound {
+            result.next = [StoredTensor(name: ports.position, integers: [Int64(end)], shape: [1])]
+            if let last = chosen.last {
+                result.next.append(StoredTensor(name: ports.tokens, integers: last, shape: [last.count, 1]))
+            }
+        }
         if let rows = chosen.first?.count {
             result.generated = StoredTensor(
                 name: "generated", integers: (0..<rows).flatMap { row in chosen.map { $0[row] } },

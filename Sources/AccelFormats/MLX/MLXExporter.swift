@@ -31,6 +31,7 @@ public struct MLXExporter: Exporter {
         try Self.refuseRoundedActivations(model.functions)
         let layout = try MLXLayout(
             of: model.plan.map(\.source.name), family: model.family, origins: model.origins, assets: model.assets)
+        let largest = layout.largestGroup(of: model.plan.map { ($0.source.name, $0.source.shape) })
         var gaps: [String: String] = [:]
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
@@ -40,7 +41,7 @@ public struct MLXExporter: Exporter {
                 continue
             }
             let storage = MLXScheme.storage(
-                of: codec, elementType: source.elementType, shape: source.shape, as: place.name)
+                of: codec, elementType: source.elementType, shape: source.shape, as: place.name, groupsUpTo: largest)
             guard case .unsupported(let reason) = storage else { continue }
             guard allowsFallback else {
                 throw RequestError(
@@ -67,12 +68,13 @@ public struct MLXExporter: Exporter {
             of: model.program.weights.map(\.tensor.name), family: model.family, origins: model.origins,
             assets: model.assets)
         var (weights, aside) = (layout.settings.extra.map { MLXWeight($0) }, [MLXWeight]())
+        let largest = layout.largestGroup(of: model.program.weights.map { ($0.tensor.name, $0.tensor.shape) })
         for weight in model.program.weights.map(\.tensor) {
             guard let place = layout.places[weight.name] else {
                 aside.append(try layout.computed(weight))
                 continue
             }
-            var stored = try MLXWeight(weight, as: place.name, order: place.order)
+            var stored = try MLXWeight(weight, as: place.name, order: place.order, groupsUpTo: largest)
             if layout.family.names.tensor(named: place.name)?.name != weight.name { stored.ownName = weight.name }
             weights.append(stored)
         }
@@ -121,6 +123,14 @@ struct MLXLayout {
         } else {
             settings = try MLXConfiguration(of: assets, for: family, ownsHead: ownsHead)
         }
+    }
+
+    /// Returns the largest group for scales that hold for whole rows: mlx-whisper has one size of groups for all layers.
+    func largestGroup(of weights: [(name: String, shape: Shape)]) -> Int {
+        let largest = MLXScheme.groups[MLXScheme.groups.count - 1]
+        guard family.name == MLXWhisper.family.name else { return largest }
+        let layers = weights.filter { $0.shape.rank == 2 && places[$0.name]?.name.hasSuffix(".weight") == true }
+        return layers.map { MLXScheme.part(of: $0.shape, upTo: largest) }.min() ?? largest
     }
 
     /// Returns a tensor that the class computes, as accelc writes it beside the weights: numbers differ in their last bits.

@@ -98,15 +98,18 @@ extension MLXScheme {
     }
 
     /// Returns how MLX stores a weight with a codec.
-    /// - Parameter name: the name of the tensor in MLX.
+    /// - Parameters:
+    ///   - name: the name of the tensor in MLX.
+    ///   - largest: the largest group for a scale that holds for a whole row.
     static func storage(
-        of codec: any WeightCodec, elementType: ElementType, shape: Shape, as name: String
+        of codec: any WeightCodec, elementType: ElementType, shape: Shape, as name: String,
+        groupsUpTo largest: Int = groups[groups.count - 1]
     ) -> Storage {
         if let type = codec.plainType(of: elementType) {
             let isRead = type != .float64 && type != .float8e4m3 && type != .float8e5m2
             return isRead ? .plain : .unsupported("MLX reads no elements of type \(type.rawValue): use float32")
         }
-        guard let scheme = MLXScheme(of: codec, shape) else {
+        guard let scheme = MLXScheme(of: codec, shape, largest) else {
             return .unsupported("MLX cannot express \(codec.specification): \(nearest(to: codec, shape))")
         }
         guard shape.rank == 2, name.hasSuffix(".weight") else {
@@ -123,13 +126,14 @@ extension MLXScheme {
     }
 
     /// The scheme with the numbers of a codec, whether MLX has groups of its size or not; nil if it has no such numbers.
-    private init?(of codec: any WeightCodec, _ shape: Shape) {
+    private init?(of codec: any WeightCodec, _ shape: Shape, _ largest: Int) {
         func option(_ name: String, _ value: String) -> Bool { codec.values[name] == value }
         let block = codec.values.integer("block")
         switch codec.name {
         case "affine": self.init(bits: codec.values.integer("bits") ?? 4, group: block ?? shape.columns)
-        case "int4" where option("mode", "symmetric"): self.init(bits: 4, group: block ?? Self.part(of: shape))
-        case "int8" where option("mode", "symmetric"): self.init(bits: 8, group: Self.part(of: shape))
+        case "int4" where option("mode", "symmetric"):
+            self.init(bits: 4, group: block ?? Self.part(of: shape, upTo: largest))
+        case "int8" where option("mode", "symmetric"): self.init(bits: 8, group: Self.part(of: shape, upTo: largest))
         case "mxfp4": self.init(.mxfp4)
         case "mxfp8" where option("type", "e4m3"): self.init(.mxfp8)
         case "nvfp4" where option("global", "none"): self.init(.nvfp4)
@@ -138,8 +142,8 @@ extension MLXScheme {
     }
 
     /// The largest group that divides a row, all of whose groups have the scale of the row.
-    private static func part(of shape: Shape) -> Int {
-        groups.last { shape.rank == 2 && shape.columns % $0 == 0 } ?? shape.columns
+    static func part(of shape: Shape, upTo largest: Int) -> Int {
+        groups.last { $0 <= largest && shape.rank == 2 && shape.columns % $0 == 0 } ?? shape.columns
     }
 
     /// Returns advice: the nearest scheme that MLX has.

@@ -24,12 +24,16 @@ struct MLXWeight {
         (specification, layer) = (nil, nil)
     }
 
-    /// - Parameter order: the order of a plain tensor's axes in the file.
+    /// - Parameters:
+    ///   - order: the order of a plain tensor's axes in the file.
+    ///   - largest: the largest group for a scale that holds for a whole row.
     /// - Throws: `RequestError` if MLX has no such scheme.
-    init(_ weight: CompressedTensor, as name: String, order: AxisOrder = .same) throws {
+    init(_ weight: CompressedTensor, as name: String, order: AxisOrder = .same, groupsUpTo largest: Int = 128) throws {
         (self.name, count, elementType) = (name, weight.shape.count, weight.elementType)
         let module = name.hasSuffix(".weight") ? String(name.dropLast(".weight".count)) : nil
-        switch MLXScheme.storage(of: weight.codec, elementType: weight.elementType, shape: weight.shape, as: name) {
+        let storage = MLXScheme.storage(
+            of: weight.codec, elementType: weight.elementType, shape: weight.shape, as: name, groupsUpTo: largest)
+        switch storage {
         case .plain:
             guard case .values(let type, let bytes)? = weight.encoding else {
                 throw RequestError("weight \(quoted(weight.name)) is not plain", status: .internalFailure)

@@ -31,6 +31,9 @@ public struct WhisperCPPExporter: Exporter {
         guard !model.functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
             throw RequestError("whisper.cpp: rounded activations cannot be expressed: leave them out of the recipe")
         }
+        _ = try WhisperSettings(
+            of: model.assets,
+            Dictionary(model.plan.map { (Self.own($0.source.name), $0.source.shape) }) { first, _ in first })
         var types = WhisperTypes()
         var plain: [String: String] = [:]
         for weight in model.plan {
@@ -61,7 +64,7 @@ public struct WhisperCPPExporter: Exporter {
         let weights = Dictionary(model.program.weights.map { (Self.own($0.tensor.name), $0.tensor) }) { first, _ in
             first
         }
-        let configuration = try WhisperSettings(of: model.assets, weights)
+        let configuration = try WhisperSettings(of: model.assets, weights.mapValues(\.shape))
         let names = WhisperNames.all(
             audioLayers: configuration.sizes.audio.layers, textLayers: configuration.sizes.text.layers)
         if let other = Set(weights.keys).subtracting(names.map(\.own)).min() {

@@ -9,9 +9,9 @@ struct WhisperSettings {
     private(set) var tokens: [[UInt8]] = []
     private(set) var remarks: [String] = []
 
-    /// - Parameter weights: by their names in checkpoints.
+    /// - Parameter shapes: of the weights, by their names in checkpoints.
     /// - Throws: `RequestError` for a property that whisper.cpp lacks; `FormatError`.
-    init(of assets: [Asset], _ weights: [String: CompressedTensor]) throws {
+    init(of assets: [Asset], _ shapes: [String: Shape]) throws {
         func document(_ name: String) throws -> JSONField? {
             try assets.first { $0.name == name }.map { JSONField(try JSON.parse($0.content, file: name), file: name) }
         }
@@ -24,7 +24,7 @@ struct WhisperSettings {
             throw RequestError("whisper.cpp has no activation but gelu: activation_function of config.json differs")
         }
         func shape(_ name: String) throws -> Shape {
-            guard let shape = weights[name]?.shape, shape.rank > 1 else {
+            guard let shape = shapes[name], shape.rank > 1 else {
                 throw RequestError(
                     "whisper.cpp needs the tensor \(quoted(name)), which the model lacks: leave --part out")
             }

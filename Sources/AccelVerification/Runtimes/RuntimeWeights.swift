@@ -91,7 +91,7 @@ extension SchemeTolerance {
     /// Returns the line for a weight of an export, by its scheme's name and its bits.
     static func line(for weight: SourceWeight) -> SchemeTolerance {
         let bits = Double(weight.storedBits) / Double(max(weight.shape.count, 1))
-        let isSparse = weight.scheme.hasPrefix("sparse")
+        let isSparse = weight.scheme.contains("sparse")
         let isWhole = weight.scheme.hasPrefix("int8") && bits <= 8 + 32.0 / Double(max(weight.shape.count, 1))
         let name = isSparse ? "sparse" : isWhole ? "int8 with one scale" : weight.scheme.lowercased()
         let plain = ["f32": "float32", "f16": "float16", "bf16": "bfloat16"][name] ?? name

@@ -4,7 +4,6 @@ import CAccelKernels
 public struct IQ3SCodec: GGMLCodec {
     public static let name = "iq3_s"
     package static let format = GGMLFormat(type: CK_GGML_IQ3_S, elements: 256, bytes: 110)
-    package static let isSearched = false
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -14,7 +13,6 @@ public struct IQ3SCodec: GGMLCodec {
 public struct IQ3XXSCodec: GGMLCodec {
     public static let name = "iq3_xxs"
     package static let format = GGMLFormat(type: CK_GGML_IQ3_XXS, elements: 256, bytes: 98)
-    package static let isSearched = false
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -24,7 +22,6 @@ public struct IQ3XXSCodec: GGMLCodec {
 public struct IQ2SCodec: GGMLCodec {
     public static let name = "iq2_s"
     package static let format = GGMLFormat(type: CK_GGML_IQ2_S, elements: 256, bytes: 82, part: 16)
-    package static let isSearched = false
     public let values: CodecOptionValues
 
     public init(_ values: CodecOptionValues) { self.values = values }
@@ -35,7 +32,6 @@ public struct IQ2SCodec: GGMLCodec {
 public struct IQ2XSCodec: GGMLCodec {
     public static let name = "iq2_xs"
     package static let format = GGMLFormat(type: CK_GGML_IQ2_XS, elements: 256, bytes: 74, part: 16)
-    package static let isSearched = false
     package static let needsImportance = true
     public let values: CodecOptionValues
 
@@ -47,7 +43,6 @@ public struct IQ2XSCodec: GGMLCodec {
 public struct IQ2XXSCodec: GGMLCodec {
     public static let name = "iq2_xxs"
     package static let format = GGMLFormat(type: CK_GGML_IQ2_XXS, elements: 256, bytes: 66)
-    package static let isSearched = false
     package static let needsImportance = true
     public let values: CodecOptionValues
 

@@ -11,8 +11,9 @@ enum RunCommand: Command {
     static let package = Positional("PACKAGE", "a package (folder or zip)", takes: [.package])
     static let inputs = Option(
         "inputs", .input("FILE"),
-        "a safetensors file with a tensor for each input, called NAME or in.NAME", isRequired: true,
-        takes: [.tensors])
+        "a safetensors file with a tensor for each input, called NAME or in.NAME; of further files, tokens follow, and other tensors "
+            + "replace those of the same name",
+        isRequired: true, isRepeatable: true, takes: [.tensors])
     static let outputs = Option(
         "outputs", .output("FILE") { _ in TensorFileKind.outputs.output },
         "the safetensors file to write the outputs to")
@@ -25,7 +26,8 @@ enum RunCommand: Command {
         isRepeatable: true, needs: [.option("generate")])
     static let states = Option(
         "save-states", .output("FILE") { _ in TensorFileKind.states.output },
-        "the safetensors file to write what the states hold at the end to")
+        "the safetensors file to write what the states hold at the end to; of a decoder with the position and the last generated token, "
+            + "so that it is the --inputs of a run that goes on")
     static let function = Option(
         "function", .text("NAME"),
         "the function to run, or the beginning of its name; of a decoder the one for the first block (default: the one whose "
@@ -53,7 +55,9 @@ enum RunCommand: Command {
         "the file to write the times of the kernel calls to, for trace viewers such as Perfetto")
     static let notes = """
         A tensor of FILE that is called as a state is what the state starts as; without one it starts
-        as the package says.
+        as the package says. To go on where a run ended, with more tokens where there are some:
+          accelc run PACKAGE --inputs prompt.safetensors --generate 20 --save-states end.safetensors
+          accelc run PACKAGE --inputs end.safetensors --inputs more.safetensors --generate 20
 
         Tensors NAME.0, NAME.1, ... are steps: the function runs once for each number, in their order,
         and keeps its states.
@@ -63,8 +67,8 @@ enum RunCommand: Command {
         cache that they share. A rest that would take many steps goes through a long block instead,
         which computes some tokens again, or whose end is empty. Tensors for further inputs are the same
         for each block; "position" is the index of the first token: 0 where it is left out, and needed
-        where FILE has caches. An encoder whose inputs are in FILE runs first. Outputs have the rows of all tokens; --generate adds
-        "generated" I64[batch,N].
+        where FILE has caches. An encoder whose inputs are in FILE runs first. Outputs have the rows of
+        all tokens; --generate adds "generated" I64[batch,N].
 
         The model's tokenizer makes the tokens, for instance in Python:
           ids = tokenizers.Tokenizer.from_file("tokenizer.json").encode("Once upon a time").ids
@@ -83,15 +87,16 @@ enum RunCommand: Command {
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        let inputFile = try arguments.required(inputs)
-        let inputs = FunctionInputs(try SafetensorsFile(inputFile).tensors, file: inputFile)
+        let inputFiles = arguments.all(inputs)
+        let inputs = try inputFiles.map { FunctionInputs(try SafetensorsFile($0).tensors, file: $0) }
 
         var timing = Timing()
         let (package, program, plan) = try timing.load {
             let package = try AcceleratorPackage(at: try arguments.required(Self.package))
             let program = try package.graph.planned()
             let plan = try RunPlan(
-                program, inputs, function: arguments[function], generating: arguments.integer(generate) ?? 0,
+                program, try FunctionInputs(joining: inputs, for: program), function: arguments[function],
+                generating: arguments.integer(generate) ?? 0,
                 until: try stopTokens(of: package, arguments))
             return (package, program, plan)
         }
@@ -131,7 +136,9 @@ enum RunCommand: Command {
         }
         let made = result.outputs + (result.generated.map { [$0] } ?? [])
         if let path = arguments[outputs] { try SafetensorsWriter.write(made, to: path, as: .outputs) }
-        if let path = arguments[states] { try SafetensorsWriter.write(session.states(), to: path, as: .states) }
+        if let path = arguments[states] {
+            try SafetensorsWriter.write(session.states() + result.next, to: path, as: .states)
+        }
 
         if let path = arguments[trace], let recorder {
             try AtomicFile.write(recorder.trace(program).text() + "\n", to: path, as: .trace)
@@ -178,9 +185,13 @@ enum RunCommand: Command {
             let name = program.functions[group[0].function].name
             lines.append(group.count == 1 ? name : "\(name), \(group.count) times")
         }
-        let outputs = FoldedNames.all(result.outputs, name: \.name) { "\($0.elementType.rawValue)\($0.shape)" }
+        let outputs = FoldedNames.all(result.outputs, name: \.name) {
+            "\(part(of: $0.name, program, result)) \($0.elementType.rawValue)\($0.shape)"
+        }
         lines += outputs.flatMap { group in
-            group.elements.prefix(1).map { "  out  \(group.name) \($0.elementType.rawValue)\($0.shape)" }
+            group.elements.prefix(1).map {
+                "  out  \(part(of: $0.name, program, result))\(group.name) \($0.elementType.rawValue)\($0.shape)"
+            }
         }
         if let generated = result.generated {
             let (width, tokens) = (generated.shape.dimensions[1], generated.integers())
@@ -196,6 +207,13 @@ enum RunCommand: Command {
             lines += timing.lines(of: result)
         }
         return lines.joined(separator: "\n")
+    }
+
+    /// The part of the model that made an output, with a colon; empty where one part ran.
+    private static func part(of output: String, _ program: ModelPlan, _ result: RunPlan.Result) -> String {
+        let functions = result.runs.map { program.functions[$0.function] }
+        guard Set(functions.map(\.part)).count > 1 else { return "" }
+        return functions.last { $0.outputs.contains { $0.name == output } }.map { "\($0.part): " } ?? ""
     }
 
     private static func document(
