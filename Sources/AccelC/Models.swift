@@ -138,6 +138,15 @@ extension Configuration {
         concurrency =
             try number(options.concurrency, atMost: 1024, "accel_options.concurrency").map(Int.init) ?? concurrency
         if options.memory_limit != 0 { memoryLimit = Int(clamping: options.memory_limit) }
+        preparationLimit = try timeLimit(options.preparation_limit_ms, "accel_options.preparation_limit_ms")
+        let (probing, alone) = (UInt32(ACCEL_OPEN_PROBE), UInt32(ACCEL_OPEN_NO_FALLBACK))
+        guard options.flags & ~(probing | alone) == 0, options.reserved == 0 else {
+            throw AccelError(
+                .unsupported, expected: "ACCEL_OPEN_... and 0", found: "\(options.flags), \(options.reserved)",
+                at: "accel_options.flags, reserved")
+        }
+        probe = options.flags & probing != 0
+        if options.flags & alone != 0 { fallback = .never }
     }
 }
 

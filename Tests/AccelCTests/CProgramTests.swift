@@ -71,10 +71,16 @@ import Testing
             return try outputs["last_hidden_state"].array(of: Float.self)
         }
 
-        private func check(generate: [String], embed: [String]) async throws {
-            let generated = try Self.output(
-                generate + [try CPackages.decoder.get(), "5"] + Self.tokens.map(String.init))
-            #expect(try await generated.split(separator: "\n").map(String.init) == Self.expectedTokens())
+        /// - Parameters:
+        ///   - generate: programs that print generated tokens.
+        ///   - embed: one that prints an embedding.
+        private func check(generate: [[String]], embed: [String]) async throws {
+            let expected = try await Self.expectedTokens()
+            for generate in generate {
+                let generated = try Self.output(
+                    generate + [try CPackages.decoder.get(), "5"] + Self.tokens.map(String.init))
+                #expect(generated.split(separator: "\n").map(String.init) == expected, "\(generate)")
+            }
             let embedded = try Self.output(
                 embed + [try CPackages.encoder.get(), "model", "last_hidden_state", "1", "2", "3", "4", "5"])
             // Nine digits are enough for each float32 to be read back.
@@ -85,7 +91,8 @@ import Testing
         func inC() async throws {
             let flags = ["clang", "-std=c99"]
             try await check(
-                generate: [try Self.compiled("generate.c", flags)], embed: [try Self.compiled("embed.c", flags)])
+                generate: [[try Self.compiled("generate.c", flags)], [try Self.compiled("again.c", flags)]],
+                embed: [try Self.compiled("embed.c", flags)])
             let convert = try Self.compiled("convert.c", flags, library: "AccelCConvert")
             let path = "\(CPackages.folder)/converted.accelpkg"
             _ = try Self.output([convert, Fixtures.path("bert_base"), path, "batch=1,sequence=5"])
@@ -95,7 +102,7 @@ import Testing
         @Test("in C++11")
         func inCPlusPlus() async throws {
             let program = try Self.compiled("examples.cpp", ["clang++", "-std=c++11"])
-            try await check(generate: [program, "generate"], embed: [program, "embed"])
+            try await check(generate: [[program, "generate"], [program, "again"]], embed: [program, "embed"])
         }
 
         private static let python: String? = {
@@ -106,7 +113,23 @@ import Testing
         @Test("in Python by ctypes", .disabled(if: python != nil, Comment(rawValue: python ?? "")))
         func inPython() async throws {
             let program = ["python3", "scripts/libaccel/examples/examples.py", "\(Self.libraries)/libAccelC.so"]
-            try await check(generate: program + ["generate"], embed: program + ["embed"])
+            try await check(generate: [program + ["generate"], program + ["again"]], embed: program + ["embed"])
+        }
+
+        @Test("the examples of the article compile in C99 and C++11")
+        func article() throws {
+            let path = "\(Fixtures.repository)/Sources/Accel/Accel.docc/CLibrary.md"
+            let blocks = try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "```c\n").dropFirst()
+            #expect(blocks.count >= 3)
+            for (index, block) in blocks.enumerated() {
+                let code = try #require(block.components(separatedBy: "\n```").first)
+                for (compiler, kind) in [(["clang", "-std=c99"], "c"), (["clang++", "-std=c++11"], "cpp")] {
+                    let file = "\(CPackages.folder)/article-\(index).\(kind)"
+                    try (code + "\n").write(toFile: file, atomically: true, encoding: .utf8)
+                    let flags = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-ISources/CAccel/include"]
+                    _ = try Self.output(compiler + flags + ["-fsyntax-only", file])
+                }
+            }
         }
 
         @Test("exported functions, sizes of structs and offsets of fields are those of libaccel.abi")

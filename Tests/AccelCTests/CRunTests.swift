@@ -219,6 +219,13 @@ struct CRunTests {
             ({ $0.threads = .max }, ACCEL_INVALID),
             ({ $0.concurrency = -1 }, ACCEL_INVALID), ({ $0.memory_limit = 16 }, ACCEL_UNSUPPORTED),
             ({ $0.memory_limit = .max }, ACCEL_OK), ({ $0.struct_size = 8 }, ACCEL_OK),
+            ({ $0.preparation_limit_ms = -1 }, ACCEL_INVALID), ({ $0.preparation_limit_ms = 600_000 }, ACCEL_OK),
+            ({ $0.preparation_limit_ms = .max }, ACCEL_OK), ({ $0.flags = 4 }, ACCEL_UNSUPPORTED),
+            ({ $0.flags = UInt32(ACCEL_OPEN_NO_FALLBACK) }, ACCEL_OK), ({ $0.reserved = 1 }, ACCEL_UNSUPPORTED),
+            // A package without a probe.
+            ({ $0.flags = UInt32(ACCEL_OPEN_PROBE) }, ACCEL_INVALID),
+            // The size of the first version.
+            ({ ($0.struct_size, $0.flags) = (64, 4) }, ACCEL_OK),
             ({ $0.struct_size = 7 }, ACCEL_INVALID),
             ({ $0.struct_size = .max }, ACCEL_INVALID), ({ $0.verify = { _, _, _, _ in 1 } }, ACCEL_UNTRUSTED),
             ({ $0.verify = { _, _, manifest, count in manifest == nil || count == 0 ? 1 : 0 } }, ACCEL_OK),

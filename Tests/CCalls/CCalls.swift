@@ -239,6 +239,8 @@ public final class CCalls {
                 options.threads = Int32(truncatingIfNeeded: choose(numbers))
                 options.concurrency = Int32(truncatingIfNeeded: choose(numbers))
                 options.memory_limit = UInt64(bitPattern: choose(numbers))
+                options.preparation_limit_ms = choose(numbers)
+                options.flags = UInt32(truncatingIfNeeded: choose(numbers))
                 options.cancel = handle()
             }
             status = accel_model_open(byte() % 2 == 0 ? CFixture.path : "/nowhere", options, &made, error)

@@ -74,11 +74,14 @@ extension Backends {
     ///   - choice: the backends to consider.
     ///   - fallback: whether the next backend is tried after one that fails.
     ///   - probed: a backend that does not give the numbers of the package's probe has failed.
+    ///   - limit: the time that each backend has to load the model; one that needs longer has failed. nil for no limit.
     ///   - progress: as for `Backend.load`; each attempt starts at 0 again.
-    /// - Throws: `AccelError` with all attempts if no backend loads the model; (cancelled) once the task is cancelled.
+    /// - Throws: `AccelError` with all attempts if no backend loads the model, (timed out) if the limit kept one of them from it;
+    ///   (cancelled) once the task is cancelled.
     public func load(
         _ request: BackendRequest, by choice: BackendChoice = .automatic, fallback: BackendFallback = .atOpening,
-        probed: Bool = false, progress: @escaping @Sendable (LoadingEvent) -> Void = { _ in }
+        probed: Bool = false, within limit: Duration? = nil,
+        progress: @escaping @Sendable (LoadingEvent) -> Void = { _ in }
     ) async throws(AccelError) -> (model: any LoadedModel, info: SessionInfo) {
         let clock = ContinuousClock()
         var attempts: [BackendAttempt] = []
@@ -87,11 +90,12 @@ extension Backends {
         }
         let probe = probed ? try request.probe() : nil
         let candidates = try await candidates(for: request, choice, &attempts)
+        var isLate = false
         for (index, candidate) in candidates.enumerated() {
             if Task.isCancelled { throw error(.cancelled, "was cancelled") }
             let start = clock.now
             do throws(AccelError) {
-                let model = try await candidate.backend.load(request, progress: progress)
+                let model = try await candidate.backend.load(request, within: limit, progress: progress)
                 var notes = candidate.notes
                 if let probe {
                     let (largest, limit) = try probe.check(model, of: candidate.backend.id)
@@ -112,10 +116,12 @@ extension Backends {
                         duration: candidate.assessing + (clock.now - start)))
                 guard failure.code != .cancelled else { throw error(.cancelled, "was cancelled") }
                 guard fallback == .atOpening else { throw error(failure.code, "\(candidate.backend.id) failed") }
+                isLate = isLate || failure.code == .timedOut
                 if index + 1 < candidates.count { attempts.last.map { progress(.fellBack($0)) } }
             }
         }
-        throw error(.unsupported, "no backend runs this model")
+        throw isLate
+            ? error(.timedOut, "no backend was ready in time") : error(.unsupported, "no backend runs this model")
     }
 
     private struct Candidate {

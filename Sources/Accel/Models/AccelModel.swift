@@ -49,7 +49,8 @@ public final class AccelModel: Sendable {
     ///   - trust: what it has to pass before.
     ///   - configuration: backends, threads, memory.
     ///   - progress: as for `Backend.load`.
-    /// - Throws: `AccelError`: (not found), (corrupt), (untrusted), (memory), or (unsupported) with the attempts of all backends.
+    /// - Throws: `AccelError`: (not found), (corrupt), (untrusted), (memory), or (unsupported) with the attempts of all backends,
+    ///   (timed out) if `preparationLimit` was over for one of them.
     public init(
         _ source: Source, trust: Trust = .intact, configuration: Configuration = .automatic,
         progress: @escaping @Sendable (LoadingEvent) -> Void = { _ in }
@@ -92,7 +93,7 @@ public final class AccelModel: Sendable {
         request.memoryLimit = configuration.memoryLimit
         let (loaded, info) = try await configuration.registry.load(
             request, by: configuration.backends, fallback: configuration.fallback, probed: configuration.probe,
-            progress: progress)
+            within: configuration.preparationLimit, progress: progress)
         return Opened(package: package, loaded: loaded, info: info)
     }
 

@@ -16,6 +16,9 @@ public struct Configuration: Sendable {
     /// Whether a backend has to give the numbers of the package's probe when it opens the model. One that does not is passed
     /// over; a package without a probe is an error.
     public var probe = false
+    /// The time that each backend has to get ready, e.g. to compile the model for its hardware. One that needs longer is passed over
+    /// as one that fails is; nil for no limit.
+    public var preparationLimit: Duration?
     /// The number of runs of the model's functions at the same time, at most; further calls wait. Sessions do not count.
     public var concurrency = 1
 

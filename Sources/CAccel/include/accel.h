@@ -96,6 +96,12 @@ enum {
     ACCEL_PRESET_REPRODUCIBLE = 4 /* the CPU, without fallback: the same bits everywhere */
 };
 
+/* Flags of accel_options. */
+enum {
+    ACCEL_OPEN_PROBE = 1,      /* a backend has to give the outputs that the package has for its probe */
+    ACCEL_OPEN_NO_FALLBACK = 2 /* a backend that fails, or is late, is an error: no other is tried */
+};
+
 typedef struct accel_options {
     uint32_t struct_size;
     uint32_t preset;       /* ACCEL_PRESET_... */
@@ -107,6 +113,9 @@ typedef struct accel_options {
     accel_verify verify;
     void *context; /* of both callbacks */
     accel_cancel *cancel; /* ends the opening */
+    int64_t preparation_limit_ms; /* the time that each backend has to get ready; the next one is tried after it; 0: no limit */
+    uint32_t flags; /* ACCEL_OPEN_... */
+    uint32_t reserved; /* 0 */
 } accel_options;
 
 /* Opens a package: checks every byte, chooses a backend and loads the model there. Once options->cancel is requested, it ends before its

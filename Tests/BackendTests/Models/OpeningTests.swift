@@ -2,6 +2,7 @@ import Accel
 import AccelByteIO
 import AccelTensors
 import BackendConformance
+import Foundation
 import TestSupport
 import Testing
 
@@ -22,6 +23,25 @@ struct OpeningTests {
             } catch {
                 throw AccelError(error, at: "slow")
             }
+        }
+    }
+
+    /// Loads by the CPU once its gate is open, whoever cancels it.
+    private struct StubbornBackend: Backend {
+        let id = BackendID(rawValue: "stubborn")
+        let isOpen = Locked(false)
+        let hasEnded = Locked(false)
+        func assess(_ request: BackendRequest) async -> Assessment { .suitable(priority: .accelerator, notes: []) }
+        func load(
+            _ request: BackendRequest, progress: @escaping @Sendable (LoadingEvent) -> Void
+        ) async throws(AccelError) -> any LoadedModel {
+            progress(.preparing(0.25))
+            while !isOpen.withLock({ $0 }) { usleep(1000) }
+            progress(.preparing(0.75))
+            defer { hasEnded.withLock { $0 = true } }
+            // The task is cancelled by now, and the CPU would not load in it.
+            return try await Task { () async throws in try await CPUBackend().load(request, progress: progress) }.result
+                .mapError { AccelError($0, at: "stubborn") }.get()
         }
     }
 
@@ -82,6 +102,63 @@ struct OpeningTests {
         early.cancel()
         error = await #expect(throws: AccelError.self) { try await early.value }
         #expect(error?.code == .cancelled, "\(String(describing: error))")
+        withExtendedLifetime(cases) {}
+    }
+
+    @Test("a backend that is not ready within the limit is passed over, also one that does not stop; its events end")
+    func preparationLimit() async throws {
+        let cases = try ConformanceCases()
+        let path = try cases.encoder("bert_base", "float32").path
+        let (slow, stubborn) = (SlowBackend(), StubbornBackend())
+        var configuration = Configuration(threads: 1)
+        configuration.registry = Backends([stubborn, slow, CPUBackend()])
+        configuration.preparationLimit = .seconds(600)
+        configuration.backends = .only(.cpu)
+        #expect(try await AccelModel(.path(path), configuration: configuration).info.attempts.count == 1)
+        // Long for what begins at once, and short for what never ends.
+        configuration.preparationLimit = .milliseconds(20)
+        for late in [slow.id, stubborn.id] {
+            configuration.backends = .only(late)
+            for fallback in [BackendFallback.never, .atOpening] {
+                configuration.fallback = fallback
+                let opening = AccelModel.opening(.path(path), configuration: configuration)
+                let error = await #expect(throws: AccelError.self) { try await opening.value }
+                #expect(error?.code == .timedOut, "\(String(describing: error))")
+                #expect(error?.attempts.map(\.backend) == [late])
+            }
+        }
+        let request = try BackendRequest(opening: path)
+        let events = Locked([LoadingEvent]())
+        let info = try await configuration.registry.load(
+            request, by: .preferring([stubborn.id, .cpu]), fallback: .atOpening, within: .seconds(3)
+        ) { event in events.withLock { $0.append(event) } }.info
+        #expect(info.backend == .cpu && info.didFallBack)
+        #expect("\(info.attempts[0])".contains("stubborn was not ready within 3.0 seconds"), "\(info.attempts)")
+        let seen = events.withLock { $0 }
+        #expect(seen.filter { $0.kind == .fellBack }.count == 1 && seen.last == .ready)
+        // What is still at work has nobody to tell.
+        stubborn.isOpen.withLock { $0 = true }
+        while !stubborn.hasEnded.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(events.withLock { $0 } == seen)
+        configuration.preparationLimit = .seconds(600)
+        configuration.backends = .only(stubborn.id)
+        #expect(try await AccelModel(.path(path), configuration: configuration).info.backend == stubborn.id)
+        withExtendedLifetime(cases) {}
+    }
+
+    @Test("cancelling an opening with a limit ends it at once")
+    func cancellingWithLimit() async throws {
+        let cases = try ConformanceCases()
+        let slow = SlowBackend()
+        var configuration = Configuration(threads: 1)
+        configuration.registry = Backends([slow, CPUBackend()])
+        configuration.preparationLimit = .seconds(600)
+        let path = try cases.encoder("bert_base", "float32").path
+        let opening = AccelModel.opening(.path(path), configuration: configuration)
+        while !slow.hasEntered.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
+        opening.cancel()
+        let error = await #expect(throws: AccelError.self) { try await opening.value }
+        #expect(error?.code == .cancelled && error?.attempts.map(\.backend) == [slow.id])
         withExtendedLifetime(cases) {}
     }
 

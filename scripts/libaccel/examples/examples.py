@@ -2,6 +2,7 @@
 
 usage: examples.py LIBRARY embed PACKAGE FUNCTION OUTPUT TOKEN...   prints the output's numbers, one a line
        examples.py LIBRARY generate PACKAGE COUNT TOKEN...          prints the tokens, one a line, and why they ended
+       examples.py LIBRARY again PACKAGE COUNT TOKEN...             the same, three times in a session that goes back
 """
 import array
 import ctypes as C
@@ -21,6 +22,13 @@ class Port(C.Structure):
 class Tensor(C.Structure):
     _fields_ = [("struct_size", C.c_uint32), ("type", C.c_uint32), ("name", C.c_char_p), ("data", C.c_void_p),
                 ("byte_count", C.c_size_t), ("shape", C.POINTER(C.c_int64)), ("rank", C.c_size_t)]
+
+
+class Options(C.Structure):
+    _fields_ = [("struct_size", C.c_uint32), ("preset", C.c_uint32), ("backends", C.c_char_p), ("threads", C.c_int32),
+                ("concurrency", C.c_int32), ("memory_limit", C.c_uint64), ("progress", C.c_void_p), ("verify", C.c_void_p),
+                ("context", C.c_void_p), ("cancel", C.c_void_p), ("preparation_limit_ms", C.c_int64), ("flags", C.c_uint32),
+                ("reserved", C.c_uint32)]
 
 
 class Generation(C.Structure):
@@ -57,9 +65,9 @@ class Library:
 
         return call
 
-    def open(self, path):
+    def open(self, path, **options):
         model = C.c_void_p()
-        self.model_open(path.encode(), None, C.byref(model))
+        self.model_open(path.encode(), C.byref(Options(C.sizeof(Options), **options)), C.byref(model))
         return model
 
     def ports(self, function, kind):
@@ -92,18 +100,37 @@ def embed(library, path, name, wanted, tokens):
     library.library.accel_model_release(model)
 
 
-def generate(library, path, count, tokens):
-    model, session, stream, token = library.open(path), C.c_void_p(), C.c_void_p(), C.c_int64()
-    library.session_create(model, C.byref(session))
+def generated(library, session, count, tokens):
+    stream, token, made = C.c_void_p(), C.c_int64(), []
     prompt = (C.c_int64 * len(tokens))(*tokens)
     options = Generation(C.sizeof(Generation), tokens=prompt, token_count=len(tokens), max_tokens=count)
     library.session_generate(session, C.byref(options), C.byref(stream))
     while library.stream_next(stream, C.byref(token)) != END:
-        print(token.value)
+        made.append(token.value)
     summary = Summary(C.sizeof(Summary))
     library.stream_summary(stream, C.byref(summary))
+    library.library.accel_stream_release(stream)
+    return made, summary
+
+
+def generate(library, path, count, tokens, goes_back=False):
+    model, session, snapshot = library.open(path, preparation_limit_ms=60000), C.c_void_p(), C.c_void_p()
+    library.session_create(model, C.byref(session))
+    if goes_back:
+        generated(library, session, 1, tokens)
+        library.session_snapshot(session, C.byref(snapshot))
+    made, summary = generated(library, session, count, tokens)
+    if goes_back:
+        library.session_restore(session, snapshot)
+        second, after = generated(library, session, count, tokens)
+        library.session_rewind(session, C.c_int64(0))
+        third, anew = generated(library, session, count, tokens)
+        if not made == second == third or after.prompt_tokens != 1 or anew.reused_tokens != 0:
+            sys.exit("the session does not go back")
+    for token in made:
+        print(token)
     print(f"reason {summary.reason}, {summary.generated_tokens} generated")
-    for release, handle in [("stream", stream), ("session", session), ("model", model)]:
+    for release, handle in [("snapshot", snapshot), ("session", session), ("model", model)]:
         getattr(library.library, f"accel_{release}_release")(handle)
 
 
@@ -113,8 +140,8 @@ def main(words):
     library, command = Library(words[0]), words[1]
     if command == "embed":
         embed(library, *words[2:5], [int(word) for word in words[5:]])
-    elif command == "generate":
-        generate(library, words[2], int(words[3]), [int(word) for word in words[4:]])
+    elif command in ("generate", "again"):
+        generate(library, words[2], int(words[3]), [int(word) for word in words[4:]], goes_back=command == "again")
     else:
         sys.exit(__doc__)
 
