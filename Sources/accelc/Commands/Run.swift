@@ -45,6 +45,10 @@ enum RunCommand: Command {
         "print how long loading, preparing and running took, tokens per second of the prompt and of generation apart, the peak "
             + "memory, and what the session holds",
         excludes: ["json"])
+    static let unchecked = Option(
+        "no-check", .flag,
+        "do not read the package against its digests first; accelc inspect --check does that apart",
+        excludes: ["packed-weights"])
     static let profile = Option(
         "profile", .flag,
         "print each kernel call: its time, its share, and the share of this machine's limits that it reaches")
@@ -52,6 +56,10 @@ enum RunCommand: Command {
         "trace", .output("FILE") { _ in .trace },
         "the file to write the times of the kernel calls to, for trace viewers such as Perfetto")
     static let notes = """
+        Every byte of PACKAGE is read and compared with its digest before the run. That is not part of
+        the times that are printed, but of the peak memory; --no-check leaves it out. With
+        --packed-weights it is done when they are packed.
+
         A tensor of FILE that is called as a state is what the state starts as; without one it starts
         as the package says.
 
@@ -63,8 +71,8 @@ enum RunCommand: Command {
         cache that they share. A rest that would take many steps goes through a long block instead,
         which computes some tokens again, or whose end is empty. Tensors for further inputs are the same
         for each block; "position" is the index of the first token: 0 where it is left out, and needed
-        where FILE has caches. An encoder whose inputs are in FILE runs first. Outputs have the rows of all tokens; --generate adds
-        "generated" I64[batch,N].
+        where FILE has caches. An encoder whose inputs are in FILE runs first. Outputs have the rows of
+        all tokens; --generate adds "generated" I64[batch,N].
 
         The model's tokenizer makes the tokens, for instance in Python:
           ids = tokenizers.Tokenizer.from_file("tokenizer.json").encode("Once upon a time").ids
@@ -77,7 +85,7 @@ enum RunCommand: Command {
     ]
     static let positionals = [package]
     static let options = [
-        inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed,
+        inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
         CacheChoice.folder,
         CommonOptions.json,
     ]
@@ -95,6 +103,8 @@ enum RunCommand: Command {
                 until: try stopTokens(of: package, arguments))
             return (package, program, plan)
         }
+        // Packed weights are made of sections that match their digests.
+        if !arguments.has(unchecked), !arguments.has(packed) { try check(package, console) }
         if program.functions.allSatisfy(\.states.isEmpty) {
             try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
         }
@@ -145,6 +155,12 @@ enum RunCommand: Command {
             if let recorder, let limits { console.summary(recorder.text(program, limits)) }
         }
         return .success
+    }
+
+    /// Reads the package against its digests, so that nothing is computed with damaged weights. This is not part of the times.
+    private static func check(_ package: AcceleratorPackage, _ console: Console) throws {
+        let progress = console.progress("checking", total: package.manifest.files.count)
+        try package.check(includesReport: false) { progress.step($0) }
     }
 
     private static func stopTokens(of package: AcceleratorPackage, _ arguments: Arguments) throws -> Set<Int64> {
