@@ -100,6 +100,13 @@ public struct AccelError: ReportedError, Equatable {
             + attempts.map { "\n  \($0)" }.joined()
     }
 
+    public var parts: [JSON.Member] {
+        let texts = [
+            ("location", location), ("expected", expected ?? ""), ("found", found ?? ""), ("hint", hint ?? ""),
+        ]
+        return texts.filter { !$0.1.isEmpty }.map { JSON.Member($0.0, .string($0.1)) }
+    }
+
     public var exitStatus: ExitStatus {
         switch code {
         case .invalid: .usage

@@ -14,12 +14,38 @@ public enum ExitStatus: Int32, CaseIterable, Sendable {
     case internalFailure = 5
     /// The run was ended by Ctrl-C: 128 plus the number of SIGINT.
     case interrupted = 130
+
+    /// The name of the status, as errors in JSON have it.
+    public var name: String {
+        switch self {
+        case .success: "success"
+        case .exceeded: "exceeded"
+        case .usage: "usage"
+        case .unavailable: "unavailable"
+        case .corrupt: "corrupt"
+        case .internalFailure: "internal"
+        case .interrupted: "interrupted"
+        }
+    }
 }
 
 /// An error for the user: one sentence (what, where, what to do), and an exit status.
 public protocol ReportedError: Error, CustomStringConvertible {
     /// The exit status of a run that fails with this error.
     var exitStatus: ExitStatus { get }
+    /// The parts of the error for programs: its location, what was expected and found. Empty if the sentence has no parts.
+    var parts: [JSON.Member] { get }
+}
+
+extension ReportedError {
+    public var parts: [JSON.Member] { [] }
+
+    /// The error for programs: `code` (the name of the exit status), `message`, the parts, and `exitStatus`.
+    public var json: JSON {
+        .object(
+            [.init("code", .string(exitStatus.name)), .init("message", .string(description))] + parts
+                + [.init("exitStatus", .integer(Int64(exitStatus.rawValue)))])
+    }
 }
 
 /// An error about the content of a file, with its location.
@@ -49,6 +75,18 @@ public struct FormatError: ReportedError, Equatable {
     }
 
     public var exitStatus: ExitStatus { .corrupt }
+
+    public var parts: [JSON.Member] {
+        let place: [JSON.Member] =
+            switch location {
+            case nil: []
+            case .offset(let offset): [.init("offset", .integer(Int64(clamping: offset)))]
+            case .tensor(let name, let index):
+                [.init("tensor", .string(name))] + (index.map { [.init("element", .integer(Int64($0)))] } ?? [])
+            case .field(let path): [.init("field", .string(path))]
+            }
+        return [.init("file", .string(file))] + place + [.init("reason", .string(reason))]
+    }
 
     public var description: String {
         switch location {

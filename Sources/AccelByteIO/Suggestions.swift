@@ -26,6 +26,15 @@ public func nearestNames(to name: String, among candidates: some Sequence<String
         .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.map(\.name)
 }
 
+/// Returns ` (known: A, B, ...)`, the names that are most similar to `name` first; empty if there are none. Names that
+/// begin with `$` are left out, as they are for other tools.
+func knownNames(nearest name: String, _ known: Set<String>, most: Int = 16) -> String {
+    let names = known.filter { !$0.hasPrefix("$") }
+    guard !names.isEmpty, name.utf8.count <= longestMisspelling else { return "" }
+    let sorted = names.map { (editDistance(name, $0), $0) }.sorted { $0 < $1 }.map(\.1)
+    return " (known: \(sorted.prefix(most).joined(separator: ", "))\(sorted.count > most ? ", ..." : ""))"
+}
+
 /// Longer names, which may come from a file, are not compared, because that would take long.
 private let longestMisspelling = 256
 

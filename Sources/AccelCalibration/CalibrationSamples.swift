@@ -47,13 +47,13 @@ public struct CalibrationSamples: Sendable {
         for dimension in part.dimensions where bindings.numbers[dimension.name] == nil {
             bindings = ShapeBindings(bindings.numbers.merging([dimension.name: positions]) { first, _ in first })
         }
+        let mask = given.mask(part.interface)
         var inputs: [String: HostTensor] = [:]
         for input in part.inputs {
             let type = part.type(of: input.value).binding(bindings.numbers)
             inputs[input.name] = try given.value(
-                input.name, type, part.interface.inputs[input.name], of: part.name)
+                input.name, type, part.interface.inputs[input.name], mask: mask, of: part.name)
         }
-        let mask = given.mask(part.interface)
         let cutter = SampleCutter(part: part, bindings: bindings, inputs: inputs, mask: mask)
         count = cutter.samples
         chunks = cutter.chunks(of: Self.positionsAtOnce)

@@ -86,9 +86,29 @@ public struct CompressionSolver {
 
     private var count: Int { weights.reduce(0) { $0 + $1.source.shape.count } }
     private func bits(_ bytes: Int) -> Double { Double(bytes) * 8 / Double(max(count, 1)) }
+
+    /// Refuses a size that the smallest scheme of each weight exceeds, before anything is measured.
+    private func requireReachable(_ goal: CompressionGoal) throws {
+        let limit: Int
+        switch goal {
+        case .bytes(let bytes): limit = bytes
+        case .bits(let bits): limit = Int(bits * Double(count) / 8)
+        case .sqnr: return
+        }
+        let least = try weights.reduce(0) { sum, weight in
+            sum + (try CandidateSchemes.codecs(for: weight.source).first?.bytes ?? 0)
+        }
+        guard least <= limit else { throw tooSmall(least, limit) }
+    }
+
+    private func tooSmall(_ least: Int, _ limit: Int) -> RequestError {
+        RequestError("the weights take at least \(least) bytes (\(bits(least)) bits each); the target leaves \(limit)")
+    }
+
     /// Chooses the schemes, and returns them with the Pareto front.
     /// - Throws: `RequestError` if no choice reaches the goal.
     public func solve(_ goal: CompressionGoal) throws -> CompressionChoice {
+        try requireReachable(goal)
         let candidates = try IsolatedErrors(samples: samples, weights: weights, threads: threads)
             .candidates(over: Self.positions)
         let hulls = candidates.map(\.hull)
@@ -130,9 +150,7 @@ public struct CompressionSolver {
             byteLimit = best.bytes
         }
         guard let smallest = path.points.first, smallest.bytes <= byteLimit else {
-            throw RequestError(
-                "the weights take at least \(path.points.first?.bytes ?? 0) bytes (\(bits(path.points.first?.bytes ?? 0)) bits "
-                    + "each); the target leaves \(byteLimit)")
+            throw tooSmall(path.points.first?.bytes ?? 0, byteLimit)
         }
         if case .sqnr = goal {
         } else if let last = ParetoPath(hulls, byteLimit: byteLimit).points.last {

@@ -29,8 +29,11 @@ public struct SampleInputs: Sendable {
     }
 
     /// Returns the value of an input: the file's tensor, or what stands for a missing one.
-    /// - Throws: `RequestError` if the tensor has another type or shape, or if an input is missing.
-    func value(_ name: String, _ type: TensorType, _ role: Role?, of function: String) throws -> HostTensor {
+    /// - Parameter mask: the positions that count; nil if all do.
+    /// - Throws: `RequestError` if the tensor has another type or shape, or tokens of another model, or if an input is missing.
+    func value(
+        _ name: String, _ type: TensorType, _ role: Role?, mask: HostTensor?, of function: String
+    ) throws -> HostTensor {
         guard let tensor = tensors[name] else {
             guard let value = Self.missing(type, role) else {
                 throw RequestError("\(file) has no tensor \"\(name)\", an input of \(function)")
@@ -41,7 +44,14 @@ public struct SampleInputs: Sendable {
         guard values.type == type else {
             throw RequestError("\(file): \"\(tensor.name)\" is \(values.type), but the input of \(function) is \(type)")
         }
+        try requireTokens(tensor, role, mask: mask?.flags)
         return values
+    }
+
+    /// - Throws: `RequestError` for a token that is not one of the model's, at a position that counts.
+    private func requireTokens(_ tensor: StoredTensor, _ role: Role?, mask: [Bool]?) throws {
+        guard let reason = role?.foreignToken(in: tensor, mask: mask) else { return }
+        throw RequestError("\(file): \"\(tensor.name)\": \(reason)")
     }
 
     /// Returns the value of an input that the file leaves out; nil for floating-point numbers, tokens and codes.
@@ -58,12 +68,15 @@ extension SampleInputs {
     /// for which the rest comes later. The last run starts again with the first samples where some are missing.
     /// - Parameter ports: the function's inputs.
     /// - Returns: nil if the file has none of the inputs, or inputs of other sizes.
-    /// - Throws: `RequestError` if more positions of a sample count than the function takes.
+    /// - Throws: `RequestError` if more positions of a sample count than the function takes, or for tokens of another model.
     public func runs(
         of function: String, _ ports: [FrozenProgram.Port], _ interface: Interface
     ) throws -> [[String: HostTensor]]? {
         let given = ports.filter { tensors[$0.name] != nil }
         guard !given.isEmpty else { return nil }
+        for port in given {
+            try tensors[port.name].map { try requireTokens($0, interface.inputs[port.name], mask: nil) }
+        }
         func kind(_ port: FrozenProgram.Port) -> RoleKind? { interface.inputs[port.name]?.kind }
         func shape(_ port: FrozenProgram.Port) -> [Int] { tensors[port.name]?.shape.dimensions ?? [] }
         // A position is the same for all samples.

@@ -81,6 +81,9 @@ public struct ShapeError: ReportedError, Equatable {
     /// The mismatch, and how to resolve it.
     public var reason: String
     public var exitStatus: ExitStatus { .usage }
+    public var parts: [JSON.Member] {
+        [.init("operator", .string(`operator`)), .init("reason", .string(reason))]
+    }
     public var description: String { "operator \(`operator`): \(reason)" }
     /// Creates an error for an operator, a port or a state.
     public init(operator: String, reason: String) {

@@ -68,6 +68,7 @@ public struct Parity: Sendable {
         try runner.compareWeights { progress(.weights, $0) }
         if !stages.isDisjoint(with: [.operators, .graph, .outputs]) { try runner.runFunctions(progress) }
         var report = runner.report
+        report.foreignModel = subject.foreignModel(reference)
         try report.checkResources(options.budget?.resources ?? [], of: subject.package) { try runner.relativeSpeed() }
         if let profile = options.profile, let package = subject.package {
             try report.checkSize(profile, of: package)

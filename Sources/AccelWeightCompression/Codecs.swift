@@ -69,17 +69,17 @@ public enum Codecs {
     /// Reads the options of one codec, such as `palette:bits=4,group=16`.
     private static func values(_ specification: String, around inner: CodecOptionValues?) throws -> CodecOptionValues {
         guard let type = type(named: specification) else {
-            let names = all.map { $0.name }
             let name = String(specification.prefix { $0 != ":" })
-            throw RequestError(
-                "unknown scheme \"\(name)\"\(SchemeNames.hint(for: name)) (known: \(names.joined(separator: ", ")))")
+            throw RequestError("unknown scheme \"\(name)\"\(SchemeNames.hint(for: specification))")
         }
         let parts = specification.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         var given: [String: String] = [:]
         for option in parts.count == 2 ? parts[1].split(separator: ",", omittingEmptySubsequences: false) : [] {
             let sides = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard sides.count == 2, !sides[0].isEmpty else {
-                throw RequestError("\(specification): \"\(option)\" is not of the form option=value")
+                let meant = SchemeNames.specification(specification, of: type)
+                throw RequestError(
+                    "\(specification): \"\(option)\" is not of the form option=value\(suggestion(meant))")
             }
             guard given.updateValue(sides[1], forKey: sides[0]) == nil else {
                 throw RequestError("\(specification): \(sides[0]) is given twice")

@@ -5,37 +5,82 @@ enum SchemeNames {
     private static let others = [
         "f32": "float32", "fp32": "float32", "f16": "float16", "fp16": "float16", "half": "float16", "bf16": "bfloat16",
         "f8": "float8", "fp8": "float8", "float4": "fp4", "none": "float32", "gptq": "int4:method=gptq",
-        "awq": "int4:method=awq", "w4a16": "int4", "w8a16": "int8", "w8a8": "int8", "kmeans": "palette",
-        "lut": "palette",
+        "awq": "int4:method=awq", "w4a16": "int4", "w8a16": "int8", "kmeans": "palette", "lut": "palette",
         "q4": "int4", "q8": "int8",
     ]
+    /// Names of other tools that also say how activations are rounded.
+    private static let withActivations = ["w8a8": "int8", "w4a8": "int4"]
 
-    /// Returns the end of an error about an unknown scheme: the one that is meant, in this tool's words; empty if none is.
-    static func hint(for name: String) -> String {
+    /// Returns the end of an error about a specification with an unknown scheme: the one that is meant, in this tool's words, and
+    /// where all are listed.
+    static func hint(for specification: String) -> String {
+        let name = String(specification.prefix { $0 != ":" })
         if let mix = GGMLMix.all.first(where: { $0.name == name.lowercased() }) {
             return mix.name == name
                 ? "; it is a mix for all weights of a model, whose most frequent scheme is \"\(mix.base)\""
-                : suggestion(mix.name)
+                : suggestion(mix.name) + Self.list
         }
-        return suggestion(meant(by: name) ?? nearestName(to: name, among: known))
+        if let weights = withActivations[name.lowercased()] {
+            return "; did you mean \"\(weights)\" with --activations int8?" + Self.list
+        }
+        let meant = [separated(specification)].compactMap(\.self) + meant(by: name)
+        let names = meant.isEmpty ? [nearestName(to: name, among: known)].compactMap(\.self) : meant
+        guard !names.isEmpty else { return ";" + Self.list }
+        return "; did you mean \(names.map { "\"\($0)\"" }.joined(separator: " or "))?" + Self.list
     }
+
+    private static let list = " \"accelc formats\" lists all schemes"
 
     private static var known: [String] { Codecs.all.map { $0.name } + GGMLMix.all.map(\.name) }
 
-    /// Returns the scheme that a name of other tools means, in any case of letters; nil for a name that no tool has.
-    private static func meant(by name: String) -> String? {
+    /// Returns the schemes that a name of other tools means, in any case of letters; empty for a name that no tool has.
+    private static func meant(by name: String) -> [String] {
         let plain = name.lowercased().filter { !"-_ ".contains($0) }
         let own = known.first { $0 == name.lowercased() || $0.filter { $0 != "_" } == plain }
-        return own ?? others[plain] ?? bits(of: plain).map { [4: "int4", 8: "int8"][$0] ?? "palette:bits=\($0)" }
+        return (own ?? others[plain]).map { [$0] } ?? bits(of: plain)
     }
 
-    /// Returns the number of bits in `4bit`, `int3` or `w6`; nil for other names.
-    private static func bits(of plain: String) -> Int? {
+    /// Returns the schemes with the number of bits in `4bit`, `int3` or `palette6`; empty for other names.
+    private static func bits(of plain: String) -> [String] {
         var text = plain[...]
-        for prefix in ["int", "w", "q", "palette", "lut"] where text.hasPrefix(prefix) {
+        let isPalette = ["palette", "lut", "kmeans"].contains(where: text.hasPrefix)
+        let isInteger = ["int", "w", "q"].contains(where: text.hasPrefix)
+        for prefix in ["int", "w", "q", "palette", "lut", "kmeans"] where text.hasPrefix(prefix) {
             text = text.dropFirst(prefix.count)
         }
         for suffix in ["bits", "bit", "b"] where text.hasSuffix(suffix) { text = text.dropLast(suffix.count) }
-        return text.count == 1 ? Int(text).flatMap { (1...8).contains($0) ? $0 : nil } : nil
+        guard text.count == 1, let bits = Int(text), (1...8).contains(bits) else { return [] }
+        let palette = [valid("palette:bits=\(bits)")].compactMap(\.self)
+        let integer = [4: ["int4"], 8: ["int8"]][bits] ?? []
+        if isPalette { return palette }
+        return isInteger && !integer.isEmpty ? integer : integer + palette
+    }
+
+    /// Returns `int4:block=32` for `int4,block=32` or `int4 block=32`; nil if that is no specification.
+    private static func separated(_ specification: String) -> String? {
+        guard let end = specification.firstIndex(where: { ":, =/".contains($0) }), specification[end] != ":" else {
+            return nil
+        }
+        let options = specification[specification.index(after: end)...].filter { $0 != " " }
+        return valid("\(specification[..<end].lowercased()):\(options)")
+    }
+
+    /// Returns a specification with the names of options that were left out, as in `palette:4`; nil if no option takes the value.
+    static func specification(_ text: String, of type: any WeightCodec.Type) -> String? {
+        guard let colon = text.firstIndex(of: ":") else { return nil }
+        let options = text[text.index(after: colon)...].split(separator: ",").map { part in
+            let value = String(part)
+            if value.contains("=") { return value }
+            // A number is the bits where a scheme has a choice of them, and never something else then.
+            let bits = Int(value) == nil ? nil : type.options.first { $0.name == "bits" }
+            let option = bits ?? type.options.first { $0.canonical(value) != nil }
+            return option.map { "\($0.name)=\(value)" } ?? value
+        }
+        return valid("\(type.name):\(options.joined(separator: ","))")
+    }
+
+    /// Returns a specification if it is valid.
+    private static func valid(_ specification: String) -> String? {
+        (try? Codecs.codec(specification)) == nil ? nil : specification
     }
 }

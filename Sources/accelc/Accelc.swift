@@ -7,9 +7,11 @@ import AccelPlatform
 struct Accelc {
     static func main() {
         ProcessMemory.returnLargeBlocks()
+        let words = Array(CommandLine.arguments.dropFirst())
+        ErrorDocument.isDue.withLock { $0 = Arguments.asksForJSON(words) }
         Interruption.onSignals()
         let console = Console()
-        let status = run(Array(CommandLine.arguments.dropFirst()), console)
+        let status = run(words, console)
         exit(console.finish(status).rawValue)
     }
 
@@ -40,12 +42,14 @@ struct Accelc {
             let memory = Text.bytes(Timing.peakMemory)
             console.detail("took \(Text.decimals(start.secondsToNow, 2)) s and at most \(memory) of memory")
             return status
-        } catch let error as any ReportedError {
-            console.error(error.description)
-            return error.exitStatus
         } catch {
-            console.error("internal error: \(error); please report it with the command line that led to it")
-            return .internalFailure
+            let reported =
+                error as? any ReportedError
+                ?? RequestError(
+                    "internal error: \(error); please report it with the command line that led to it",
+                    status: .internalFailure)
+            console.report(reported)
+            return reported.exitStatus
         }
     }
 }

@@ -15,6 +15,8 @@ protocol Command: Sendable {
     static var examples: [String] { get }
     /// The text below the options on the help page; empty for none.
     static var notes: String { get }
+    /// The option that a word too many was probably meant for; nil for none.
+    static var surplusOption: Option? { get }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus
 }
@@ -24,12 +26,15 @@ extension Command {
     static var options: [Option] { [] }
     static var examples: [String] { [] }
     static var notes: String { "" }
+    static var surplusOption: Option? { nil }
     static var allOptions: [Option] { options + CommonOptions.all }
 }
 
 /// Options that every command takes.
 enum CommonOptions {
-    static let quiet = Option("quiet", .flag, "print errors only", short: "q", excludes: ["verbose"])
+    static let quiet = Option(
+        "quiet", .flag, "print errors only; a JSON document or a path for other programs is printed all the same",
+        short: "q", excludes: ["verbose"])
     static let verbose = Option(
         "verbose", .flag,
         "also say what is as it should be, such as weights that stay as they are by design, and what the run took",
@@ -45,5 +50,8 @@ enum CommonOptions {
     static let all = [quiet, verbose, progress, threads, timeout]
 
     /// The option of commands that can print one JSON document instead of text.
-    static let json = Option("json", .flag, "print one JSON document on standard output instead of text")
+    static let json = Option(
+        "json", .flag,
+        "print one JSON document on standard output instead of text; of an error {\"error\": {\"code\", \"message\", ..., "
+            + "\"exitStatus\"}}")
 }

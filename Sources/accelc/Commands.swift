@@ -37,7 +37,8 @@ enum Commands {
     /// What other tools call the work of a command.
     private static let otherWords = [
         "build": "convert", "compile": "convert", "compress": "convert", "quantize": "convert", "palettize": "convert",
-        "check": "verify", "test": "verify", "validate": "verify", "compare": "diff", "dequantize": "decompress",
+        "check": "verify", "test": "verify", "validate": "verify", "report": "verify", "gc": "cache", "prune": "cache",
+        "compare": "diff", "dequantize": "decompress",
         "info": "inspect", "list": "inspect", "show": "inspect", "generate": "run", "predict": "run",
         "schemes": "formats", "codecs": "formats", "models": "families", "imatrix": "importance",
     ]

@@ -47,12 +47,15 @@ struct NarrowTests {
     /// The pieces between which lines may break: at blanks, and before a letter after a mark.
     private static func parts(of text: some StringProtocol) -> [String] {
         text.split { $0 == " " || $0 == "\n" }.flatMap { word in
-            word.reduce(into: [""]) { parts, character in
-                if let last = parts[parts.count - 1].last, "./,:_-+".contains(last), character.isLetter {
-                    parts.append("")
+            // JSON is to be copied.
+            word.contains("{\"")
+                ? [String(word)]
+                : word.reduce(into: [""]) { parts, character in
+                    if let last = parts[parts.count - 1].last, "./,:_-+".contains(last), character.isLetter {
+                        parts.append("")
+                    }
+                    parts[parts.count - 1].append(character)
                 }
-                parts[parts.count - 1].append(character)
-            }
         }.map { $0.trimmingCharacters(in: CharacterSet(charactersIn: ",")) }.filter { !$0.isEmpty }
     }
 }

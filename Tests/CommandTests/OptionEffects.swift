@@ -113,6 +113,7 @@ extension OptionEffect {
             ("json", "verify-replay bundle bundle/expected.safetensors [ --json ]"),
 
             ("inputs", "run p.accelpkg --inputs [ bert/golden.safetensors / qwen/golden.safetensors ]"),
+            ("no-check", "run damaged.accelpkg --inputs bert/golden.safetensors [ --no-check ]"),
             ("outputs", "run p.accelpkg --inputs bert/golden.safetensors [ --outputs out.safetensors ]"),
             ("time", "run p.accelpkg --inputs bert/golden.safetensors [ --time ]"),
             ("repeat", "run p.accelpkg --inputs bert/golden.safetensors --time [ --repeat 2 ]"),
@@ -201,7 +202,8 @@ extension OptionEffect {
             ("cache", "cache path [ --cache elsewhere ]"),
             ("remote-cache", "cache get \(bert) [ --remote-cache http://127.0.0.1:1/x ]"),
             ("max-size", "cache gc --cache filled [ --max-size 0 ]"),
-            ("min-free", "cache gc --cache filled [ --min-free 8000TB ]"),
+            ("min-age", "cache gc --cache filled --max-size 0 [ --min-age 0s ]"),
+            ("min-free", "cache gc --cache filled --min-age 0s [ --min-free 8000TB ]"),
             ("repair", "cache fsck --cache damaged [ --repair ]"), ("json", "cache path [ --json ]"),
             ("part", "cache explain --shape-from clip/golden.safetensors clip [ --part vision ]"),
             ("shape", "cache explain bert [ --shape batch=1,sequence=4 / --shape batch=1,sequence=5 ]"),

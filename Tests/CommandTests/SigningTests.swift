@@ -70,8 +70,14 @@ struct SigningTests {
                 "check-signature", "p.accelpkg", "--allowed-signers", "signers", "--identity", "alice@example.org",
             ]
 
-            try expect(0, "p.accelpkg.sig: of the package", of: ["sign", "p.accelpkg", "--key", "alice"], in: folder)
+            try expect(
+                0, "p.accelpkg.sig: signs the package", of: ["sign", "p.accelpkg", "--key", "alice"], in: folder)
             try expect(0, "signed by alice@example.org (ssh-ed25519)", of: check, in: folder)
+            // A public key in place of the list of signers.
+            try expect(
+                2,
+                "alice.pub is a public key, and no file of allowed signers: write a file with the line \"alice@example.org ssh-ed25519 AAAA",
+                of: check.map { $0 == "signers" ? "alice.pub" : $0 }, in: folder)
             // The same without this tool.
             try run(
                 "ssh-keygen",

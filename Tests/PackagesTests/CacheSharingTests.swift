@@ -121,7 +121,8 @@ struct CacheSharingTests {
             let path = "\(folder.leasesPath)/\(CacheNames.random())"
             func collect(afterSeconds seconds: Int64 = 0) throws -> Int {
                 let now = Int64(Date().timeIntervalSince1970) + seconds
-                return try Cache(root: root, clock: { now * 1_000_000_000 }).collect(maximumBytes: 0).removedRecords
+                return try Cache(root: root, clock: { now * 1_000_000_000 })
+                    .collect(maximumBytes: 0, graceSeconds: -5).removedRecords
             }
             try write(Array("elsewhere\n\(key.digest)\n".utf8), to: path)
             #expect(try collect() == 0)
@@ -141,7 +142,7 @@ struct CacheSharingTests {
             for seed in 1...2 { _ = try store(UInt64(seed), in: Cache(root: root)) }
             let cache = Cache(root: root)
             #expect(try cache.collect(maximumBytes: .max, freeBytes: 0).removedRecords == 0)
-            #expect(try cache.collect(maximumBytes: .max, freeBytes: .max).removedRecords == 2)
+            #expect(try cache.collect(maximumBytes: .max, freeBytes: .max, graceSeconds: 0).removedRecords == 2)
         }
     }
 
@@ -149,7 +150,8 @@ struct CacheSharingTests {
     func tidying() throws {
         try withRoot { root in
             for seed in 1...2 { _ = try store(UInt64(seed), in: Cache(root: root)) }
-            Cache(root: root).tidy(maximumBytes: 6144)
+            let later = Int64(Date().timeIntervalSince1970 + 1200) * 1_000_000_000
+            Cache(root: root, clock: { later }).tidy(maximumBytes: 6144)
             #expect(Cache(root: root).entries.count == 1)
             Cache(root: root).tidy(maximumBytes: 0)
             #expect(Cache(root: root).entries.count == 1)

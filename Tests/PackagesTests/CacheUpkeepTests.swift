@@ -62,17 +62,27 @@ struct CacheUpkeepTests {
         }
     }
 
-    @Test("clean-up leaves young blobs, whose record may be about to be written, and removes old remains")
+    @Test(
+        "clean-up leaves young blobs, whose record may be about to be written, with their records, and removes old remains"
+    )
     func grace() throws {
         try withCache([1]) { cache, keys in
             let young = Cache(root: cache.root)
             let report = try young.collect(maximumBytes: 0)
-            #expect(report == .init(removedRecords: 1, youngBlobs: 1, youngBytes: 6144))
+            #expect(report == .init(keptRecords: 1, keptBytes: 6144, youngRecords: 1, youngRecordBytes: 6144))
+            // The result is found as before.
+            #expect(young.entries.map(\.record.key) == keys)
+            let path = cache.folder.recordPath(keys[0].digest)
+            let record = try MappedFile(path).bytes.array
+            try FileManager.default.removeItem(atPath: path)
+            #expect(try young.collect(maximumBytes: 0) == .init(youngBlobs: 1, youngBytes: 6144))
+            try write(record, to: path)
             let blobs = cache.folder.path(.blobs)
             try write(
                 [1, 2, 3],
                 to: "\(blobs)/\(try Files.list(blobs)[0])/.\(CacheNames.random()).partial")
-            #expect(try cache.collect(maximumBytes: 0) == .init(removedBlobs: 2, freedBytes: 6147))
+            #expect(
+                try cache.collect(maximumBytes: 0) == .init(removedRecords: 1, removedBlobs: 2, freedBytes: 6147))
             #expect(try files(in: blobs).isEmpty)
         }
     }

@@ -14,7 +14,7 @@ MODEL = ["Tests/Fixtures/digits", "--shape", "batch=1,sequence=65"]
 OLD = time.time() - 30 * 86400
 NAMES = ["main.go", "notes", ".hidden", "ab.partial", ".main.go.0123456789abcdef.partial", "a" * 63, "g" * 64]
 ACTIONS = {
-    "clear": ["cache", "clear"], "gc": ["cache", "gc", "--max-size", "0"], "fsck --repair": ["cache", "fsck", "--repair"],
+    "clear": ["cache", "clear"], "gc": ["cache", "gc", "--max-size", "0", "--min-age", "0s"], "fsck --repair": ["cache", "fsck", "--repair"],
     "convert": ["convert", *MODEL, "-o", SCRATCH / "out.accelpkg"], "get": ["cache", "get", *MODEL],
 }
 

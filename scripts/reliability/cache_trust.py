@@ -144,7 +144,7 @@ def modes():
     for mask in ["000", "002", "022", "077"]:
         root = fresh(SCRATCH / "cache")
         out = fresh(SCRATCH / "out.accelpkg")
-        for words in [["convert", *MODEL, "-o", out], ["cache", "get", *MODEL], ["cache", "gc", "--max-size", "0"]]:
+        for words in [["convert", *MODEL, "-o", out], ["cache", "get", *MODEL], ["cache", "gc", "--max-size", "0", "--min-age", "0s"]]:
             prefix = ["sh", "-c", f'umask {mask}; exec "$@"', "sh"]
             common.run(ACCELC, *words, "--cache", root, prefix=prefix)
         for path in [root, *root.rglob("*")]:

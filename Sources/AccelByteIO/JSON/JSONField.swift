@@ -93,11 +93,10 @@ public struct JSONField: Sendable {
     }
 
     /// Refuses members with unknown names.
-    /// - Throws: `FormatError` naming the first one, with a suggestion.
+    /// - Throws: `FormatError` naming the first one, with a suggestion and the known names.
     public func refuseMembers(otherThan known: Set<String>) throws {
         for (key, field) in try members() where !known.contains(key) {
-            let hint = suggestion(for: key, among: known)
-            throw field.error("unknown field\(hint)")
+            throw field.error("unknown field\(suggestion(for: key, among: known))\(knownNames(nearest: key, known))")
         }
     }
 

@@ -1,5 +1,5 @@
 /// Lines of text within a number of columns. Lines break at blanks, and in words that are too long after a mark between
-/// their parts (`encoder.layer.0.`). A part that is still too long stays whole.
+/// their parts (`encoder.layer.0.`). A part that is still too long stays whole, and so does JSON, which is to be copied.
 package enum TextLayout {
     /// Returns a text in lines of at most `width` columns.
     /// - Parameter hanging: the indentation of all lines but the first.
@@ -66,6 +66,7 @@ package enum TextLayout {
 
     /// Splits a word after marks that a letter follows, so that numbers, and a layer's number and its name, stay together.
     private static func parts(of word: String) -> [String] {
+        if word.contains("{\"") { return [word] }
         var parts = [""]
         for character in word {
             let part = parts[parts.count - 1]

@@ -1,3 +1,5 @@
+import AccelByteIO
+
 /// The resources that a model may take on a kind of device. It bounds conversions, verifications, and updates of a model store.
 ///
 /// A profile is data: an app may change a copy of one, or make its own.
@@ -59,7 +61,7 @@ extension DeviceProfile {
         }
 
         public var description: String {
-            "takes \(needed) \(resource.rawValue); the profile \(profile) allows \(limit)"
+            "takes \(Wording.grouped(needed)) \(resource.rawValue); the profile \(profile) allows \(Wording.grouped(limit))"
         }
     }
 

@@ -80,6 +80,19 @@ public struct FunctionInputs: Sendable {
         return (inputs, given)
     }
 
+    /// Checks that tokens are of the vocabulary of each function that takes them.
+    /// - Throws: `RequestError` for a token that is not one of the model's.
+    func requireTokens(of functions: [FunctionPlan]) throws {
+        for function in functions {
+            for port in function.inputs {
+                guard let tensor = tensors[port.name],
+                    let reason = function.interface.inputs[port.name]?.foreignToken(in: tensor)
+                else { continue }
+                throw RequestError("\(file): input \"\(port.name)\" of \(function.name): \(reason)")
+            }
+        }
+    }
+
     /// Without those that only other functions have; a file may hold the inputs of several.
     func leavingOut(_ functions: [FunctionPlan], for function: FunctionPlan) -> FunctionInputs {
         let others = Set(functions.flatMap(\.givenPorts).map(\.name)).subtracting(function.givenPorts.map(\.name))

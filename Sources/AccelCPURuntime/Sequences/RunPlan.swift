@@ -31,12 +31,13 @@ public struct RunPlan: Sendable {
     ///   - generated: the number of tokens that a decoder generates, at most.
     ///   - stopTokens: generation ends when each row has one of them.
     /// - Throws: `RequestError` if the tensors fit no function and no sequence of runs, with the expected and the found
-    ///   ones.
+    ///   ones, or for tokens of another model.
     public init(
         _ program: ModelPlan, _ inputs: FunctionInputs, function: String? = nil, generating generated: Int = 0,
         until stopTokens: Set<Int64> = []
     ) throws {
         let index = try function.map { try FunctionInputs.index(of: $0, in: program.functions) }
+        try inputs.requireTokens(of: index.map { [program.functions[$0]] } ?? program.functions)
         (self.generated, self.stopTokens) = (generated, stopTokens)
         interfaces = program.functions.map(\.interface)
         // A file may hold the inputs of all parts. A decoder's are all read, because an encoder runs before it.

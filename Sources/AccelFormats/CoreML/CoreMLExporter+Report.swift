@@ -25,8 +25,10 @@ extension CoreMLExporter {
         lines +=
             choices.layout == .ane
             ? model.program.functions.flatMap(Self.neuralEngine) : [Self.neuralEngine(model.program.functions)]
+        let widenings = Dictionary(grouping: outcomes.compactMap(\.value.widening)) { $0 }
         let warnings =
-            fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }
+            widenings.sorted { $0.key < $1.key }.map { $0.key.warning(weights: $0.value.count) }
+            + fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }
             + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }
         return ExportReport(
             byteCount: byteCount, bitsPerWeight: bits, lines: lines, warnings: warnings,
@@ -57,8 +59,10 @@ extension CoreMLExporter {
     private static func neuralEngine(_ function: MILFunction) -> [String] {
         let (count, obstacles) = NeuralEngineObstacle.all(in: function)
         let off = obstacles.reduce(0) { $0 + $1.names.count }
-        return ["Neural Engine: nothing known keeps off \(count - off) of \(count) operations of \(function.name)"]
-            + obstacles.map { "  off it: \($0.names.count) \($0.what.operation): \($0.what.reason)" }
+        return [
+            "Neural Engine: \(count - off) of \(count) operations of \(function.name) may run on it, as far as is known"
+        ]
+            + obstacles.map { "  not on it: \($0.names.count) \($0.what.operation): \($0.what.reason)" }
     }
 
     /// One line on all functions, which are not laid out for the Neural Engine.
@@ -72,8 +76,8 @@ extension CoreMLExporter {
         let (count, off) = (all.reduce(0) { $0 + $1.operations }, counts.values.reduce(0, +))
         let shown = sorted.prefix(4).map { "\($0.value) \($0.key.operation) (\($0.key.reason))" }
         let rest = sorted.dropFirst(4).reduce(0) { $0 + $1.value }
-        return "Neural Engine: nothing known keeps off \(count - off) of \(count) operations"
-            + (off == 0 ? "" : "; off it: \(shown.joined(separator: ", "))" + (rest == 0 ? "" : ", \(rest) others"))
+        return "Neural Engine: \(count - off) of \(count) operations may run on it, as far as is known"
+            + (off == 0 ? "" : "; not on it: \(shown.joined(separator: ", "))" + (rest == 0 ? "" : ", \(rest) others"))
             + "; --layout ane arranges tensors for it"
     }
 

@@ -81,8 +81,10 @@ public struct CoreMLExporter: Exporter {
         let isOne = functions.count == 1 || choices.enumeratesShapes
         guard isOne || choices.target >= .iOS18 else {
             throw RequestError(
-                "the model has \(functions.count) functions, and a Core ML package can have several from iOS 18 on: "
-                    + "use --target iOS18, --shapes-as enumerated, or --part and one --shape")
+                "the model has \(functions.count) functions, and a Core ML package can have several from iOS 18 on: use "
+                    + (Set(functions.map(\.program.name)).count > 1
+                        ? "--target iOS18, or --part with one --shape, or with several and --shapes-as enumerated"
+                        : "--target iOS18, --shapes-as enumerated, or one --shape"))
         }
         let parts = functions.map(\.program.name)
         if isOne, let other = parts.first(where: { $0 != parts[0] }) {

@@ -217,7 +217,8 @@ extension CoreMLPackage {
         }
         throw RequestError(
             "no function of the Core ML package takes the inputs of \(matcher.file), which are those of one run here: "
-                + "\(matcher.heldText); the package has \(offered.joined(separator: "; "))", status: .unavailable)
+                + "export with --shape-from \(matcher.file); \(matcher.heldText); the package has \(offered.joined(separator: "; "))",
+            status: .unavailable)
     }
 }
 

@@ -122,8 +122,8 @@ struct InputMatcher {
         guard fitting.isEmpty else { return fitting }
         let offered = program.functions.map { "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))" }
         throw RequestError(
-            "no function of the package takes the inputs of \(file): \(heldText); the package has "
-                + "\(offered.joined(separator: "; ")); convert with --shape-from \(file)",
+            "no function of the package takes the inputs of \(file): convert, or export, with --shape-from \(file); \(heldText); "
+                + "the package has \(offered.joined(separator: "; "))",
             status: .unavailable)
     }
 

@@ -111,11 +111,16 @@ public struct SizeFinding: Sendable {
     public let limit: Double
     /// What sets the limit, e.g. `the profile phone`.
     public let origin: String
+    /// The runs that a speed was measured by, and their spread; nil for sizes.
+    let measured: SpeedFigure?
 
     static let budget = "the budget"
 
-    init(_ resource: Resource, value: Double, limit: Double, origin: String = Self.budget) {
+    init(
+        _ resource: Resource, value: Double, limit: Double, origin: String = Self.budget, measured: SpeedFigure? = nil
+    ) {
         (self.resource, self.value, self.limit, self.origin) = (resource, value, limit, origin)
+        self.measured = measured
     }
 
     /// e.g. `bits per weight`
@@ -123,15 +128,25 @@ public struct SizeFinding: Sendable {
     /// The limit is the least value that is allowed.
     public var isLeast: Bool { resource.isLeast }
 
-    /// The exceeded limit; nil if it is kept.
+    /// The exceeded limit; nil if it is kept. A limit of the speed is exceeded only if no round of the measurement keeps it.
     public var failure: String? {
-        (isLeast ? value >= limit : value <= limit) ? nil : "\(words(isLeast ? "<" : ">")) of \(origin)"
+        if isLeast ? value >= limit : value <= limit { return nil }
+        return isWithinNoise ? nil : words(isLeast ? "<" : ">")
     }
 
     /// e.g. `bits per weight 4.110 <= 4.200 of the budget`
-    var summary: String { failure ?? "\(words(isLeast ? ">=" : "<=")) of \(origin)" }
+    var summary: String { failure ?? words(isLeast ? ">=" : "<=") }
 
-    private func words(_ relation: String) -> String { "\(what) \(figure(value)) \(relation) \(figure(limit))" }
+    /// The limit lies between the measured value and the best round.
+    private var isWithinNoise: Bool { measured.map { value < limit && $0.spread.upperBound >= limit } ?? false }
+
+    private func words(_ relation: String) -> String {
+        let value =
+            isWithinNoise
+            ? "\(figure(value)), with noise up to \(figure(measured?.spread.upperBound ?? value)),"
+            : figure(value)
+        return "\(what) \(value) \(relation) \(figure(limit)) of \(origin)" + (measured.map { " (\($0.words))" } ?? "")
+    }
 
     private func figure(_ value: Double) -> String {
         Int(exactly: value).map(Wording.grouped) ?? Figure.fixed(value, digits: 3)

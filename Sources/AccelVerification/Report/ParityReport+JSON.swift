@@ -38,10 +38,13 @@ extension ParityReport {
                 "bitsPerWeight": .figure(bitsPerWeight),
                 "limits": .array(
                     sizes.map {
-                        [
-                            "what": .string($0.what), "value": .figure($0.value), "limit": .figure($0.limit),
-                            "bound": .string($0.isLeast ? "at least" : "at most"), "origin": .string($0.origin),
-                        ]
+                        .object(
+                            [
+                                .init("what", .string($0.what)), .init("value", .figure($0.value)),
+                                .init("limit", .figure($0.limit)),
+                                .init("bound", .string($0.isLeast ? "at least" : "at most")),
+                                .init("origin", .string($0.origin)), .init("isKept", .bool($0.failure == nil)),
+                            ] + ($0.measured?.json ?? []))
                     }),
             ],
             "budget": budget ?? .null,

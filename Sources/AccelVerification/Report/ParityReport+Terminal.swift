@@ -9,9 +9,12 @@ extension ParityReport {
         var lines = ["inputs: \(inputs)"]
         if let packageDigest { lines.append("package: \(packageDigest.description.prefix(16))") }
         if let runtime { lines.append("runtime: \(runtime.words)") }
+        if let foreignModel { lines.append(style.bad(foreignModel)) }
         for stage in stages { lines += [""] + section(stage, width: width, style) }
         if !sizes.isEmpty {
-            lines += ["", style.strong("limits of size, memory and speed")]
+            let bad = sizes.count { $0.failure != nil }
+            let state = bad == 0 ? style.good("passed") : style.bad("\(bad) failed")
+            lines += ["", "\(style.strong("limits of size, memory and speed")): \(state)"]
             lines += sizes.map { $0.failure == nil ? "  \($0.summary)" : style.bad("  \($0.summary)") }
         }
         if !notCompared.isEmpty {
@@ -33,7 +36,13 @@ extension ParityReport {
                 )
                 .map(String.init).dropLast()
         }
-        lines += ["", verdict == .passed ? style.good(headline) : style.bad(headline)]
+        lines.append("")
+        if verdict == .passed, budget == nil, weights.contains(where: { !$0.metrics.isExact }) {
+            lines.append(
+                "limits: the defaults of the schemes, which find errors of the tool; --budget says how much may be lost"
+            )
+        }
+        lines.append(verdict == .passed ? style.good(headline) : style.bad(headline))
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -44,7 +53,8 @@ extension ParityReport {
 
     private func section(_ stage: Stage, width: Int, _ style: TerminalStyle) -> [String] {
         let count = comparisons(in: stage)
-        let bad = failures(in: stage)
+        // The limits of sizes have a section of their own.
+        let bad = failures(in: stage) - (stage == .weights ? sizes.count { $0.failure != nil } : 0)
         let state = count == 0 ? "not compared" : bad == 0 ? style.good("passed") : style.bad("\(bad) failed")
         let title = style.strong("\(stage.code) \(stage.title)")
         switch stage {

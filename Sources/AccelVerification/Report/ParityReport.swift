@@ -63,6 +63,8 @@ public struct ParityReport: Sendable {
     public internal(set) var losses: [WeightLoss] = []
     /// Items that no stage could compare.
     public internal(set) var notCompared: [NotCompared] = []
+    /// Why the subject seems to be made from another model than the reference; nil if nothing says so.
+    public internal(set) var foreignModel: String?
     /// The sizes that the budget or the profile limits.
     public internal(set) var sizes: [SizeFinding] = []
     /// Entries of the budget that apply to nothing.
@@ -188,19 +190,26 @@ public struct ParityReport: Sendable {
     ///   - package: nil for a subject that is none; its sizes are not known then.
     ///   - speed: measures the speed relative to float32; nil if there is nothing to measure.
     mutating func checkResources(
-        _ limits: [ResourceLimit], of package: AcceleratorPackage?, speed: () throws -> Double?
+        _ limits: [ResourceLimit], of package: AcceleratorPackage?, speed: () throws -> SpeedFigure?
     ) throws {
         for limit in limits {
-            let value: Double? =
-                switch limit.resource {
-                case .storedBytes: Double(storedBytes)
-                case .bitsPerWeight: bitsPerWeight
-                case .packageBytes: try package.map { Double(try $0.byteCount) }
-                case .memoryBytes:
-                    try package.map { Double(try Footprint(of: $0.graph, packageBytes: $0.byteCount).memoryBytes) }
-                case .speed: try speed()
+            var measured: SpeedFigure?
+            let value: Double?
+            switch limit.resource {
+            case .storedBytes: value = Double(storedBytes)
+            case .bitsPerWeight: value = bitsPerWeight
+            case .packageBytes: value = try package.map { Double(try $0.byteCount) }
+            case .memoryBytes:
+                value = try package.map {
+                    Double(try Footprint(of: $0.graph, packageBytes: $0.byteCount).memoryBytes)
                 }
-            if let value { sizes.append(SizeFinding(limit.resource, value: value, limit: limit.limit)) }
+            case .speed:
+                measured = try speed()
+                value = measured?.ratio
+            }
+            if let value {
+                sizes.append(SizeFinding(limit.resource, value: value, limit: limit.limit, measured: measured))
+            }
         }
     }
 

@@ -219,14 +219,14 @@ struct ProgramStages: StageRunner {
         }
     }
 
-    func relativeSpeed() throws -> Double? {
+    func relativeSpeed() throws -> SpeedFigure? {
         guard let model else { return nil }
         let comparison = SpeedComparison(program: program, threads: options.threads)
         let seed = options.inputs.seed ?? InputSource.defaultSeed
         return try program.functions.indices.compactMap { index in
             try (model.withOwnStates?[index] ?? model.unrounded[index])
-                .map { try comparison.ratio(index, $0, seed: seed) }
-        }.min()
+                .map { try comparison.speed(index, $0, seed: seed) }
+        }.min { $0.ratio < $1.ratio }
     }
 
     private mutating func check(

@@ -17,11 +17,11 @@ protocol StageRunner {
     /// Runs the requested stages of S2 to S4.
     mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws
     /// Measures the least speed of the functions relative to float32 (`SpeedComparison`); nil if that is not possible.
-    func relativeSpeed() throws -> Double?
+    func relativeSpeed() throws -> SpeedFigure?
 }
 
 extension StageRunner {
-    func relativeSpeed() throws -> Double? { nil }
+    func relativeSpeed() throws -> SpeedFigure? { nil }
 }
 
 extension Subject {

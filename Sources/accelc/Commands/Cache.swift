@@ -11,14 +11,25 @@ enum CacheCommand: Command {
     static let name = "cache"
     static let summary = "show and tidy the cache of earlier conversions"
     static let action = Positional(
-        "ACTION", "path, list, explain, get, prewarm, gc, fsck, or clear", kind: .words(Action.allCases.map(\.rawValue))
-    )
+        "ACTION", "path, list, explain, get, prewarm, gc, fsck, or clear",
+        kind: .words(Action.allCases.map(\.rawValue)),
+        otherWords: [
+            "prune": "gc", "clean": "gc", "cleanup": "gc", "trim": "gc", "evict": "gc", "purge": "clear", "rm": "clear",
+            "delete": "clear", "check": "fsck", "verify": "fsck", "ls": "list", "show": "list", "info": "list",
+            "dir": "path",
+            "why": "explain",
+        ])
     static let model = Positional(
         "MODEL", "with explain and get: the model, as convert takes it; with prewarm: a list",
         takes: PathKind.models, isRequired: false)
     static let other = Positional("OTHER", "with explain: a second key", kind: .text, isRequired: false)
     static let maximumSize = Option(
         "max-size", .text("SIZE"), "how much may stay, e.g. 500MB", default: "10GB", needs: [.word("gc")])
+    static let minimumAge = Option(
+        "min-age", .text("AGE"),
+        "how old a file has to be to be removed, e.g. 30s, 15m or 2h: a conversion that runs may be about to name a younger one; with "
+            + "0s it may have to make that again",
+        default: "\(Cache.graceSeconds / 60)m", needs: [.word("gc")])
     static let minimumFree = Option(
         "min-free", .text("SIZE"), "how much should be free on the disk afterwards", default: "1GB",
         needs: [.word("gc")])
@@ -28,7 +39,9 @@ enum CacheCommand: Command {
     static let options =
         [CacheChoice.folder, CacheChoice.trustShared]
         + [CacheChoice.remote, CacheChoice.remoteReadOnly].map { $0.needing(ofServers) }
-        + [maximumSize, minimumFree, repair] + conversion.map { $0.needing(ofModels) } + [CommonOptions.json]
+        + [maximumSize, minimumFree, minimumAge, repair] + conversion.map { $0.needing(ofModels) } + [
+            CommonOptions.json
+        ]
     private static let ofServers: [Option.Need] = [.word("get"), .word("prewarm")]
     private static let ofModels: [Option.Need] = [.word("explain"), .word("get")]
     /// The options that determine which package a model is converted to.
@@ -42,7 +55,8 @@ enum CacheCommand: Command {
           get      with MODEL and options as of convert: print the path of the package in the cache, for a
                    runtime to open there; clean-ups leave it alone for an hour; exit status 3 on a miss
           prewarm  with a file that has MODEL and options in each line: make what is not there
-          gc       remove what has not been used for longest, until the rest fits
+          gc       remove what has not been used for longest, until the rest fits; what is in use stays,
+                   and what is younger than --min-age
           fsck     read every byte against its digest; exit status 1 when something is damaged
           clear    remove everything
         """
@@ -63,7 +77,7 @@ enum CacheCommand: Command {
         } else if [.path, .get].contains(action) {
             console.print(verbatim: result.text)
         } else if !result.text.isEmpty {
-            console.print(result.text)
+            console.summary(result.text)
         }
         return result.status
     }
@@ -85,7 +99,7 @@ enum CacheCommand: Command {
         case .get: return try get(cache, arguments, console)
         case .prewarm: return try prewarm(cache, ConversionList(try arguments.required(model)), console)
         case .gc:
-            return try collect(cache, try bytes(maximumSize, arguments), free: try bytes(minimumFree, arguments))
+            return try collect(cache, arguments)
         case .fsck: return try check(cache, repairing: arguments.has(repair), console)
         case .clear:
             return try clear(cache)
@@ -202,23 +216,16 @@ enum CacheCommand: Command {
         return (lines.joined(separator: "\n"), .array(documents), .success)
     }
 
-    private static func collect(_ cache: Cache, _ maximumBytes: Int, free: Int) throws -> Result {
-        let report = try cache.collect(maximumBytes: maximumBytes, freeBytes: free)
-        let text = """
-            removed \(Wording.count(report.removedRecords, "result")), \(Text.bytes(report.freedBytes)); \
-            kept \(Wording.count(report.keptRecords, "result")), \(Text.bytes(report.keptBytes))
-            """
-        let young =
-            "\n\(Wording.count(report.youngBlobs, "file")), \(Text.bytes(report.youngBytes)), too young to remove: no result "
-            + "names them, but one may within \(Cache.graceSeconds / 60) minutes of their making"
-        let json: JSON = [
-            "removed_records": .integer(Int64(report.removedRecords)),
-            "removed_blobs": .integer(Int64(report.removedBlobs)),
-            "freed_bytes": .integer(Int64(report.freedBytes)), "kept_records": .integer(Int64(report.keptRecords)),
-            "kept_bytes": .integer(Int64(report.keptBytes)), "young_blobs": .integer(Int64(report.youngBlobs)),
-            "young_bytes": .integer(Int64(report.youngBytes)),
-        ]
-        return (report.youngBlobs == 0 ? text : text + young, json, .success)
+    private static func collect(_ cache: Cache, _ arguments: Arguments) throws -> Result {
+        let text = try arguments.required(minimumAge)
+        guard let age = Text.parseAge(text) else {
+            throw arguments.usage("takes an age such as 0s, 15m or 2h for --\(minimumAge.name), found \"\(text)\"")
+        }
+        let limit = try bytes(maximumSize, arguments)
+        let report = try cache.collect(
+            maximumBytes: limit, freeBytes: try bytes(minimumFree, arguments), graceSeconds: age)
+        let summary = CleanUpSummary(report: report, limit: limit, age: text)
+        return (summary.text, summary.json, .success)
     }
 
     private static func check(_ cache: Cache, repairing: Bool, _ console: Console) throws -> Result {

@@ -8,7 +8,8 @@ enum CheckSignatureCommand: Command {
     static let signature = Option(
         "signature", .input("FILE"), "the signature (default: PACKAGE.sig; with --public-key PACKAGE.oms.sig)")
     static let signers = Option(
-        "allowed-signers", .input("FILE"), "whose keys are whose, as ssh-keygen(1) describes under ALLOWED SIGNERS",
+        "allowed-signers", .input("FILE"),
+        "whose keys are whose, a line each; see below, and ALLOWED SIGNERS in ssh-keygen(1)",
         excludes: ["public-key", "trust"], needs: [.option("identity")])
     static let identity = Option(
         "identity", .text("NAME"), "who has to have signed it", excludes: ["public-key", "trust"],
@@ -24,7 +25,13 @@ enum CheckSignatureCommand: Command {
         needs: [.option("trust")])
     static let positionals = [SignCommand.package]
     static let options = [signature, signers, identity, publicKey, trust, unsigned, CommonOptions.json]
+    static let examples = [
+        "accelc check-signature minilm.accelpkg --allowed-signers signers --identity me@example.com"
+    ]
     static let notes = """
+        A line of the file of --allowed-signers is an identity and a public key, as the .pub file has it:
+          \(AllowedSigners.example)
+
         Exit status 4: not signed, by somebody else, for something else than packages, or a package that is
         not what was signed, to the last byte. The report in verify.json is not signed.
         """
@@ -45,7 +52,9 @@ enum CheckSignatureCommand: Command {
         } else if let identity = arguments[identity], let signers = arguments[signers] {
             signer = try check(package, at: path, identities: [identity], allowedSigners: signers, arguments)
         } else {
-            throw arguments.usage("needs --allowed-signers FILE and --identity NAME, --public-key PEM, or --trust JSON")
+            throw arguments.usage(
+                "needs --allowed-signers FILE and --identity NAME, --public-key PEM, or --trust JSON; a line of FILE is an identity "
+                    + "and a public key, as in \"\(AllowedSigners.example)\"")
         }
         let progress = console.progress("checking", total: package.manifest.files.count)
         try package.check { progress.step($0) }
@@ -90,6 +99,7 @@ enum CheckSignatureCommand: Command {
         _ arguments: Arguments
     ) throws -> Signer {
         let file = try Self.path(arguments, path, .ssh)
+        try AllowedSigners.refusePublicKey(allowedSigners, identity: identities.first)
         let (tool, message, signature) = (
             try SSHKeygen(), try package.signedManifest, try MappedFile(file).bytes
         )

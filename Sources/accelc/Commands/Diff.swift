@@ -20,7 +20,7 @@ enum DiffCommand: Command {
         if arguments.has(CommonOptions.json) {
             console.print(diff.json)
         } else {
-            console.print(String(diff.text.dropLast()))
+            console.summary(String(diff.text.dropLast()))
         }
         return diff.differences.isEmpty ? .success : .exceeded
     }

@@ -9,6 +9,7 @@ enum ExportCommand: Command {
     static let format = Option(
         "format", .words(Exporters.all.map { $0.name }),
         "the format to write (default: the one of OUT's suffix, such as .mlpackage, .aimodel or .gguf)",
+        otherWords: otherFormats,
         implied: { $0[output].flatMap(formatName) })
     static let output = Option(
         "output", .output("OUT") { try exporter($0).output },
@@ -30,6 +31,12 @@ enum ExportCommand: Command {
 
     /// Suffixes of Core ML models that are not written: protocol buffers of an older kind, and what Xcode makes of a package.
     static let otherCoreML = [".mlmodel", ".mlmodelc"]
+
+    /// Names of formats by the suffixes of their files.
+    private static let otherFormats = ModelFormats.all.reduce(into: ["mlmodel": CoreMLExporter.name]) { names, format in
+        guard let exporter = format.exporter?.name else { return }
+        for suffix in format.suffixes { names[String(suffix.drop { $0 == "." })] = exporter }
+    }
 
     /// Returns the format that the suffix of a path tells.
     private static func formatName(of path: String) -> String? {
@@ -115,6 +122,15 @@ extension ExportCommand {
     private static func exporter(_ arguments: Arguments) throws -> any Exporter.Type {
         guard let name = arguments[format] else {
             let path = try arguments.required(output)
+            if path.hasSuffix(AcceleratorPackageFormat.suffixes[0]) {
+                throw RequestError(
+                    "\(path) is the name of a package, which convert writes: accelc convert MODEL -o \(path)")
+            }
+            if let format = ForeignFormat(named: Files.trimmingSlashes(path)), format != .gguf {
+                throw RequestError(
+                    "\(path): export writes no \(path.split(separator: ".").last ?? ""), but "
+                        + "\(Text.alternatives(Exporters.all.map { $0.name }))")
+            }
             throw arguments.usage("needs \(format.usage), which the name \(path) does not tell")
         }
         return try Exporters.named(name)

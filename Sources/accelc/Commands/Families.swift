@@ -13,7 +13,7 @@ enum FamiliesCommand: Command {
             let rows = Families.all.map { family in
                 [family.modelTypes, family.architectures, family.init().parts].map { $0.joined(separator: ", ") }
             }
-            console.print(Text.table(["model type", "classes", "parts"], rows, [.left, .left, .left]))
+            console.summary(Text.table(["model type", "classes", "parts"], rows, [.left, .left, .left]))
         }
         return .success
     }

@@ -15,7 +15,7 @@ enum FormatsCommand: Command {
         if arguments.has(CommonOptions.json) {
             console.print(FormatTable.json)
         } else {
-            console.print(FormatTable.rows.map(text).joined(separator: "\n\n"))
+            console.summary(FormatTable.rows.map(text).joined(separator: "\n\n"))
         }
         return .success
     }

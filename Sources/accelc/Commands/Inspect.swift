@@ -39,9 +39,17 @@ enum InspectCommand: Command {
         for need in needs where !source.abilities.contains(need.ability) {
             try arguments.refuse(need.options, "\(path) is \(source.title)", for: need.things)
         }
+        var checked: Int?
         if arguments.has(check) {
             let progress = console.progress("checking", total: source.checkedFileCount)
-            if try !source.check(progress: { progress.step($0) }) {
+            var files = 0
+            let step = { (file: String) in
+                files += 1
+                progress.step(file)
+            }
+            if try source.check(progress: step) {
+                checked = files
+            } else {
                 console.warning("\(path) carries no digests: only the layout of its files was checked")
             }
         }
@@ -49,8 +57,13 @@ enum InspectCommand: Command {
             shapes: try arguments.all(shape).map { try ShapeBindings(parsing: $0) }, tensors: arguments.has(tensors),
             graph: arguments.has(graph), plan: arguments.has(plan), operators: arguments.has(operators),
             folds: !console.isVerbose)
-        let inspection = try (source as? any InspectedSource)?.inspection(request) ?? Inspection(source, request)
-        if arguments.has(CommonOptions.json) { console.print(inspection.json) } else { console.print(inspection.text) }
+        var inspection = try (source as? any InspectedSource)?.inspection(request) ?? Inspection(source, request)
+        if let checked { inspection.add(checkedFiles: checked) }
+        if arguments.has(CommonOptions.json) {
+            console.print(inspection.json)
+        } else {
+            console.summary(inspection.text)
+        }
         inspection.warnings.forEach(console.warning)
         return .success
     }
@@ -86,6 +99,13 @@ struct Inspection {
     var json: JSON
     /// Warnings about its files; they are part of `json`.
     var warnings: [String] = []
+
+    /// Says that every byte was read, of so many files, and is the one that was written.
+    mutating func add(checkedFiles count: Int) {
+        text += "\nchecked: every byte of \(Wording.count(count, "file")) was read and matches its digest"
+        guard case .object(let members) = json else { return }
+        json = .object(members + [.init("checked_files", .integer(Int64(count)))])
+    }
 }
 
 extension ModelSource {

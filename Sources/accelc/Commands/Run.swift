@@ -47,6 +47,10 @@ enum RunCommand: Command {
         "print how long loading, preparing and running took, tokens per second of the prompt and of generation apart, the peak "
             + "memory, and what the session holds",
         excludes: ["json"])
+    static let unchecked = Option(
+        "no-check", .flag,
+        "do not read the package against its digests first; accelc inspect --check does that apart",
+        excludes: ["packed-weights"])
     static let profile = Option(
         "profile", .flag,
         "print each kernel call: its time, its share, and the share of this machine's limits that it reaches")
@@ -54,6 +58,10 @@ enum RunCommand: Command {
         "trace", .output("FILE") { _ in .trace },
         "the file to write the times of the kernel calls to, for trace viewers such as Perfetto")
     static let notes = """
+        Every byte of PACKAGE is read and compared with its digest before the run. That is not part of
+        the times that are printed, but of the peak memory; --no-check leaves it out. With
+        --packed-weights it is done when they are packed.
+
         A tensor of FILE that is called as a state is what the state starts as; without one it starts
         as the package says. To go on where a run ended, with more tokens where there are some:
           accelc run PACKAGE --inputs prompt.safetensors --generate 20 --save-states end.safetensors
@@ -81,7 +89,7 @@ enum RunCommand: Command {
     ]
     static let positionals = [package]
     static let options = [
-        inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed,
+        inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
         CacheChoice.folder,
         CommonOptions.json,
     ]
@@ -100,6 +108,8 @@ enum RunCommand: Command {
                 until: try stopTokens(of: package, arguments))
             return (package, program, plan)
         }
+        // Packed weights are made of sections that match their digests.
+        if !arguments.has(unchecked), !arguments.has(packed) { try check(package, console) }
         if program.functions.allSatisfy(\.states.isEmpty) {
             try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
         }
@@ -152,6 +162,12 @@ enum RunCommand: Command {
             if let recorder, let limits { console.summary(recorder.text(program, limits)) }
         }
         return .success
+    }
+
+    /// Reads the package against its digests, so that nothing is computed with damaged weights. This is not part of the times.
+    private static func check(_ package: AcceleratorPackage, _ console: Console) throws {
+        let progress = console.progress("checking", total: package.manifest.files.count)
+        try package.check(includesReport: false) { progress.step($0) }
     }
 
     private static func stopTokens(of package: AcceleratorPackage, _ arguments: Arguments) throws -> Set<Int64> {

@@ -55,7 +55,7 @@ enum SignCommand: Command {
                 "signature": .string(output),
             ])
         } else {
-            console.summary("\(output): of the package \(package.digest)")
+            console.summary("\(output): signs the package \(package.digest) with \(key)")
         }
         return .success
     }

@@ -62,9 +62,30 @@ enum VerifyCommand: Command {
         CommonOptions.json,
     ]
 
-    static var notes: String { ProfileArguments.notes }
+    static let surplusOption: Option? = against
+    static let examples = [
+        "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2",
+        "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --budget budget.json --html report.html",
+        "accelc verify minilm.mlpackage --against all-MiniLM-L6-v2 --inputs samples.safetensors",
+    ]
+    static var notes: String { "\(budgets)\n\n\(ProfileArguments.notes)" }
+    private static let budgets = """
+        Without a budget the limits are the defaults of each scheme, which find errors of the tool, and
+        not a loss of accuracy. A budget has any of these fields; the first entry of a list that fits a
+        name counts:
+          {"outputs": [{"match": "*", "sqnr": 25, "cosine": 0.98}],
+           "weights": [{"match": "*.query.weight", "sqnr": 18, "relativeL2": 0.2, "maximumError": 0.1}],
+           "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
+           "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
+           "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9},
+           "allow": {"structure": ["assets/vocab.txt"], "notCompared": ["pooler_output"]}}
+        size.bytes is that of the stored weights, size.packageBytes that of all files. The speed is
+        measured in five rounds, and beyond its limit only if no round keeps it: leave some room.
+        Package bytes, memory and speed can be limited for packages of accelc only.
+        """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        try refuseSwapped(arguments)
         let source = try ModelFormats.open(try arguments.required(package))
         let subject = try subject(source, arguments, console)
         if arguments.has(ProfileArguments.profile), !(source is PackagedModel) {
@@ -96,6 +117,17 @@ enum VerifyCommand: Command {
         return try show(report, arguments, console)
     }
 
+    /// Refuses a model's folder that is to be compared with a package.
+    private static func refuseSwapped(_ arguments: Arguments) throws {
+        let path = try arguments.required(package)
+        guard let other = arguments[against], PathKind.kinds(of: path).contains(.checkpoint),
+            let kind = PathKind(of: other), [.package, .coreML].contains(kind)
+        else { return }
+        throw RequestError(
+            "\(path) is \(PathKind.checkpoint.title), and \(other) is \(kind.title): swapped? "
+                + "accelc verify \(other) --against \(path)")
+    }
+
     private static func subject(
         _ source: any ModelSource, _ arguments: Arguments, _ console: Console
     ) throws -> Subject {
@@ -122,7 +154,8 @@ enum VerifyCommand: Command {
         let words = arguments.all(only).flatMap { $0.split(separator: ",") }
             .map { String($0.trimmingPrefix(" ").prefix { $0 != " " }) }
         let chosen = try words.map { word in
-            guard let stage = Stage(rawValue: word) else {
+            let coded = Stage.allCases.first { $0.code.lowercased() == word.lowercased() }
+            guard let stage = Stage(rawValue: word) ?? coded else {
                 throw arguments.usage(
                     "takes \(names.joined(separator: ", ")) for --only, found \"\(word)\"",
                     nearest: nearestName(to: word, among: names))
@@ -140,7 +173,10 @@ enum VerifyCommand: Command {
         if arguments.has(CommonOptions.json) {
             console.print(report.json)
         } else if console.isQuiet {
-            if report.exitStatus != .success { (report.failedLines + [report.headline]).forEach(console.error) }
+            guard report.exitStatus != .success else { return report.exitStatus }
+            // Of another model nearly all differs, and one line says why.
+            let lines = report.foreignModel.map { [$0] } ?? report.failedLines
+            (lines + [report.headline]).forEach(console.error)
         } else {
             let width = Console.columns(of: 1) ?? .max
             console.summary(String(report.terminal(width: width, colour: console.hasColours).dropLast()))

@@ -11,7 +11,7 @@ enum VersionCommand: Command {
             let format = "\(PackageFormat.major).\(PackageFormat.minor)"
             console.print(["version": .string(Tool.version), "package_format": .string(format)])
         } else {
-            console.print("accelc \(Tool.version)")
+            console.summary("accelc \(Tool.version)")
         }
         return .success
     }

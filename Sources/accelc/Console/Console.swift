@@ -44,6 +44,7 @@ final class Console {
 
     /// Prints the result as one machine-readable document.
     func print(_ document: JSON) {
+        ErrorDocument.takeTurn()
         bar?.clear()
         emit(document.text(pretty: true), to: 1)
     }
@@ -81,6 +82,12 @@ final class Console {
     func error(_ sentence: String) {
         bar?.clear()
         emit(Self.wrapped("accelc: \(paint("error:", .red)) \(Text.line(sentence))", for: 2) + "\n", to: 2)
+    }
+
+    /// Prints an error that ends the run: a sentence, and with `--json` also a document on standard output.
+    func report(_ error: any ReportedError) {
+        self.error(error.description)
+        ErrorDocument.take(error).map { emit($0, to: 1) }
     }
 
     /// Starts a stage of work, and returns the bar that shows its progress.

@@ -21,7 +21,10 @@ enum Interruption {
         signal(SIGXFSZ, SIG_IGN)
         if let descriptor = LostPages.report() {
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-            source.setEventHandler { end("error: \(LostPages.read(from: descriptor).description)", .corrupt) }
+            source.setEventHandler {
+                let error = LostPages.read(from: descriptor)
+                end("error: \(error.description)", error)
+            }
             source.resume()
             sources.append(source)
         }
@@ -49,8 +52,10 @@ enum Interruption {
         sources.append(source)
     }
 
-    private static func end(_ reason: String, _ status: ExitStatus = .interrupted) -> Never {
-        HelperProcesses.endingAll {
+    /// - Parameter error: the error, for `--json`; nil for an interruption for this reason.
+    private static func end(_ reason: String, _ error: (any ReportedError)? = nil) -> Never {
+        let error = error ?? RequestError("\(reason); nothing half-written is left", status: .interrupted)
+        return HelperProcesses.endingAll {
             TemporaryPaths.removeAll {
                 // The sentence is written only if the stream accepts it at once: a stream without a reader must not
                 // block the end.
@@ -61,7 +66,11 @@ enum Interruption {
                     var sentence = "\(clear)\(words)\n"
                     sentence.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
                 }
-                _exit(status.rawValue)
+                var output = pollfd(fd: 1, events: Int16(POLLOUT), revents: 0)
+                if poll(&output, 1, 0) == 1, var document = ErrorDocument.take(error) {
+                    document.withUTF8 { _ = write(1, $0.baseAddress, $0.count) }
+                }
+                _exit(error.exitStatus.rawValue)
             }
         }
     }

@@ -35,6 +35,16 @@ enum Text {
         return Double(digits).flatMap { Int(exactly: ($0 * Double(factor)).rounded(.down)) }
     }
 
+    /// Parses `0s`, `30 s`, `15m` or `2h`, and a number of seconds without a unit; nil for anything else.
+    static func parseAge(_ text: String) -> Int? {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let units = ["": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400]
+        guard let number = Int(digits), number <= 1_000_000,
+            let factor = units[text.dropFirst(digits.count).drop { $0 == " " }.lowercased()]
+        else { return nil }
+        return number * factor
+    }
+
     /// Returns a sentence as one line. Control characters are replaced and the length is limited, so that text quoted
     /// from a file can neither control nor flood a terminal.
     static func line(_ sentence: String) -> String {

@@ -21,7 +21,8 @@ enum ProfileArguments {
             ]
             return ("  \(profile.name)", limits.compactMap(\.self).joined(separator: ", "))
         }
-        return "Memory is that of the weights, and of the values and states of one session. The profiles:\n"
+        return "Beyond a limit convert and verify end with exit status 1. Memory is that of the weights, and of the\n"
+            + "values and states of one session. The profiles:\n"
             + HelpPage.table(rows)
     }
 

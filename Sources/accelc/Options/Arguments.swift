@@ -82,6 +82,11 @@ struct Arguments: Sendable {
         return RequestError("\(command.name) \(sentence); \(hint)")
     }
 
+    /// Returns whether words ask for a JSON document, valid or not.
+    static func asksForJSON(_ line: [String]) -> Bool {
+        line.prefix { $0 != "--" }.contains("--\(CommonOptions.json.name)")
+    }
+
     static func asksForHelp(_ line: [String]) -> Bool {
         line.prefix { $0 != "--" }.contains { $0 == "--help" || $0 == "-h" }
     }
@@ -98,7 +103,8 @@ extension Arguments {
             value = sides.count == 2 ? String(sides[1]) : nil
         } else {
             guard word.count == 2, let found = command.allOptions.first(where: { $0.short == word.last }) else {
-                throw usage("has no option \(word)")
+                let name = String(word.drop { $0 == "-" }.prefix { $0 != "=" })
+                throw usage("has no option \(word)", nearest: meant(by: name).map { "--\($0)" })
             }
             option = found
         }
@@ -128,8 +134,22 @@ extension Arguments {
         guard others.isEmpty else {
             throw usage("has no option --\(name), which is one of \(others.joined(separator: ", "))")
         }
-        let nearest = nearestName(to: name, among: command.allOptions.map(\.name))
-        throw usage("has no option --\(name)", nearest: nearest.map { "--\($0)" })
+        throw usage("has no option --\(name)", nearest: meant(by: name).map { "--\($0)" })
+    }
+
+    /// What other tools call an option.
+    private static let otherNames = [
+        "quantize": "compress", "palettize": "compress", "scheme": "compress", "precision": "compress",
+        "dtype": "compress",
+        "out": "output", "output-dir": "output", "samples": "calibrate", "calibration": "calibrate", "lora": "adapter",
+        "shapes": "shape", "prune": "max-size", "limits": "budget", "reference": "against", "model": "against",
+    ]
+
+    /// Returns the option of the command that a name probably means; nil for none.
+    private func meant(by name: String) -> String? {
+        let names = command.allOptions.map(\.name)
+        if names.contains(name) { return name }
+        return Self.otherNames[name].flatMap { names.contains($0) ? $0 : nil } ?? nearestName(to: name, among: names)
     }
 
     /// Checks a value, and returns it as the table spells it.
@@ -155,7 +175,9 @@ extension Arguments {
             if words.contains(value) { break }
             let alike = words.filter { $0.lowercased() == value.lowercased() }
             guard alike.count == 1 else {
-                throw usage("takes \(words.joined(separator: ", ")) for --\(option.name), found \"\(value)\"")
+                throw usage(
+                    "takes \(words.joined(separator: ", ")) for --\(option.name), found \"\(value)\"",
+                    nearest: option.otherWords[value.lowercased()] ?? nearestName(to: value, among: words))
             }
             return alike[0]
         }
@@ -172,14 +194,25 @@ extension Arguments {
             if case .words(let allowed) = positional.kind, !allowed.contains(word) {
                 throw usage(
                     "takes \(allowed.joined(separator: ", ")), found \"\(word)\"",
-                    nearest: nearestName(to: word, among: allowed))
+                    nearest: positional.otherWords[word] ?? nearestName(to: word, among: allowed))
             }
         }
         if words.count > command.positionals.count, command.positionals.last?.isRepeatable != true {
-            let word = words[command.positionals.count]
-            let list = word.contains("=") ? ": a list such as batch=1,sequence=128 is one word, or in quotes" : ""
-            throw usage("does not expect \"\(word)\"\(list)")
+            throw surplus(words[command.positionals.count])
         }
+    }
+
+    /// Returns the error about a word too many.
+    private func surplus(_ word: String) -> RequestError {
+        if word.contains("=") {
+            return usage("does not expect \"\(word)\": a list such as batch=1,sequence=128 is one word, or in quotes")
+        }
+        if let option = command.surplusOption, !has(option) {
+            return usage("does not expect \"\(word)\"", nearest: "--\(option.name) \(word)")
+        }
+        let paths = command.positionals.filter { if case .path = $0.kind { true } else { false } }
+        let one = paths.count == 1 ? ": it takes one \(paths[0].name)" : ""
+        return usage("does not expect \"\(word)\"\(one)")
     }
 
     private func checkOptions() throws {

@@ -60,11 +60,14 @@ struct Option: Sendable {
     }
     /// The kinds of files that a path option accepts. If empty, the command checks the path itself.
     let takes: [PathKind]
+    /// Other names of the words that the option takes.
+    let otherWords: [String: String]
 
     init(
         _ name: String, _ kind: Kind, _ help: String, short: Character? = nil, default value: String? = nil,
         isRequired: Bool = false, isRepeatable: Bool = false, affectsOutput: Bool = false, excludes: [String] = [],
-        needs: [Need] = [], takes: [PathKind] = [], implied: (@Sendable (Arguments) -> String?)? = nil
+        needs: [Need] = [], takes: [PathKind] = [], otherWords: [String: String] = [:],
+        implied: (@Sendable (Arguments) -> String?)? = nil
     ) {
         self.name = name
         self.kind = kind
@@ -76,6 +79,7 @@ struct Option: Sendable {
         self.affectsOutput = affectsOutput
         self.excludes = excludes
         self.takes = takes
+        self.otherWords = otherWords
         self.implied = implied
         self.needs = needs
     }
@@ -121,12 +125,15 @@ struct Positional: Sendable {
     let isRepeatable: Bool
     /// The kinds of files that the path accepts.
     let takes: [PathKind]
+    /// What other tools call the words that it takes.
+    let otherWords: [String: String]
 
     init(
         _ name: String, _ help: String, kind: Kind = .path, takes: [PathKind] = [], isRequired: Bool = true,
-        isRepeatable: Bool = false
+        isRepeatable: Bool = false, otherWords: [String: String] = [:]
     ) {
         self.takes = takes
+        self.otherWords = otherWords
         self.name = name
         self.kind = kind
         self.help = help

@@ -18,6 +18,7 @@ struct PathKind: Hashable, Sendable {
     static let formats = ModelFormats.all.map { PathKind($0) }
     static let package = PathKind(AcceleratorPackageFormat.self)
     static let coreML = PathKind(CoreMLFormat.self)
+    static let checkpoint = PathKind(HuggingFaceFormat.self)
 
     /// A file of tensors: values for a run, or the weights of a model.
     static let tensors = PathKind("tensors", "a safetensors file")
@@ -108,6 +109,8 @@ extension Arguments {
     }
 
     private func require(_ takes: [PathKind], _ path: String, _ argument: String) throws {
+        try refuseFolder(takes, path, argument)
+        try refusePart(takes, path)
         let kinds = PathKind.kinds(of: path)
         guard let kind = kinds.first else {
             if let other = Files.kind(of: path), ![.file, .folder].contains(other) {
@@ -118,5 +121,26 @@ extension Arguments {
         guard !kinds.contains(where: takes.contains) else { return }
         throw RequestError(
             "\(path) is \(kind.title); \(command.name) takes \(PathKind.titles(of: takes)) \(argument)")
+    }
+
+    /// Refuses a folder in place of a file of tensors, with the files of tensors in it.
+    private func refuseFolder(_ takes: [PathKind], _ path: String, _ argument: String) throws {
+        guard takes == [.tensors], Files.kind(of: path) == .folder else { return }
+        let inside = ((try? Files.list(path)) ?? []).filter { $0.hasSuffix(".safetensors") }.sorted()
+        let hint = inside.first.map { ", such as \(Files.trimmingSlashes(path))/\($0)" } ?? ""
+        throw RequestError(
+            "\(path) is a folder; \(command.name) takes \(PathKind.titles(of: takes)) \(argument): one file with a tensor for "
+                + "each input\(hint)")
+    }
+
+    /// Refuses a file of a model's folder in place of the folder.
+    private func refusePart(_ takes: [PathKind], _ path: String) throws {
+        let name = Files.name(of: path)
+        let isPart = ["config.json", "tokenizer.json", "generation_config.json"].contains(name)
+        guard takes.contains(.checkpoint), isPart || name.hasSuffix(".safetensors.index.json"),
+            Files.kind(of: path) == .file
+        else { return }
+        let folder = Files.parentFolder(of: path) ?? "."
+        throw RequestError("\(path) is one file of a model: give its folder, \(folder.isEmpty ? "." : folder)")
     }
 }

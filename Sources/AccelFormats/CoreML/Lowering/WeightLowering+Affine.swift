@@ -60,6 +60,7 @@ extension WeightLowering {
         }
         let inputs = values.map { MILNamed($0.0, [MILBinding.value($0.1)]) }
         lowered.operation = "constexpr_blockwise_shift_scale"
+        lowered.widening = CodeWidening(encoding.codes.bits, in: codes.bits)
         lowered.byteCount = Self.byteCount(values.map(\.1))
         return builder.decompress(
             lowered.operation, lowered.name, MILTensorType(lowered.type, lowered.sizes), inputs: inputs)

@@ -56,7 +56,7 @@ struct WeightLowering {
         func note(_ lowered: LoweredWeight, _ operand: MILOperand) {
             written[name, default: [:]][first] = WeightOutcome(
                 operation: lowered.operation, byteCount: max(written[name]?[first]?.byteCount ?? 0, lowered.byteCount),
-                count: lowered.sizes.reduce(1, *), fallback: lowered.fallback)
+                count: lowered.sizes.reduce(1, *), fallback: lowered.fallback, widening: lowered.widening)
             guard operand.name != MILBuilder.identifier(name) || view?.rows != nil else { return }
             held[operand.name] = TensorRows(
                 tensor: name, rows: view?.rows ?? 0..<(weight.shape.dimensions.first ?? 1))
@@ -122,7 +122,8 @@ struct WeightLowering {
             let first = parts[0] ?? parts.values.first
             return WeightOutcome(
                 operation: first?.operation ?? "const", byteCount: parts.values.reduce(0) { $0 + $1.byteCount },
-                count: parts.values.reduce(0) { $0 + $1.count }, fallback: parts.values.compactMap(\.fallback).first)
+                count: parts.values.reduce(0) { $0 + $1.count }, fallback: parts.values.compactMap(\.fallback).first,
+                widening: parts.values.compactMap(\.widening).first)
         }
     }
 
@@ -262,6 +263,8 @@ struct LoweredWeight {
     var byteCount = 0
     /// Why it is not stored as the recipe says; nil when it is.
     var fallback: String?
+    /// The bits of the codes, and those in which they are stored; nil if they are the same.
+    var widening: CodeWidening?
 
     var rows: Int { sizes.first ?? 1 }
     var columns: Int { sizes.dropFirst().reduce(1, *) }
@@ -279,21 +282,6 @@ struct LoweredWeight {
 struct LoweringGap: Error {
     let reason: String
     let alternative: String
-}
-
-/// The storage of a weight in the written file.
-public struct WeightOutcome: Equatable, Sendable {
-    /// The operation: `const` for plain numbers, else the one that decompresses the weight.
-    public let operation: String
-    /// Bytes in the file: codes, tables, scales, masks.
-    public let byteCount: Int
-    /// The number of elements.
-    public let count: Int
-    /// Why it is not stored as the recipe says; nil when it is.
-    public let fallback: String?
-
-    /// Bits in the file for each element; 0 for an empty weight.
-    public var bitsPerWeight: Double { count == 0 ? 0 : Double(byteCount * 8) / Double(count) }
 }
 
 extension StoredTensor {

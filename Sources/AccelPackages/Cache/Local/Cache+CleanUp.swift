@@ -13,24 +13,33 @@ extension Cache {
         public var keptRecords = 0
         /// The bytes of their blobs.
         public var keptBytes = 0
+        /// The number of records that are in use, so that they stay whatever the limit.
+        public var leasedRecords = 0
+        /// The number of records that stay whatever the limit because a blob of theirs is too young: without the record it would
+        /// only be harder to find.
+        public var youngRecords = 0
+        /// The bytes of their blobs.
+        public var youngRecordBytes = 0
         /// The number of blobs that no record names but that are too young to be removed, because a record may follow.
         public var youngBlobs = 0
         /// The bytes of the blobs that are too young.
         public var youngBytes = 0
     }
 
-    /// The age below which a blob without a record is kept, because its record may be about to be written.
+    /// The age below which a blob is kept, because a record of it may be about to be written.
     public static let graceSeconds = 900
     /// The default limit of the cache's size.
     public static let usualMaximumBytes = 10_000_000_000
     /// The default of free bytes that are left on the disk.
     public static let usualFreeBytes = 1_000_000_000
 
-    /// Evicts packed weights, which are derived from packages, then the least recently used records until the rest fits, then removes blobs without a record. Records are
-    /// removed before their blobs, so that a reader finds a complete result or none. Leased records stay.
+    /// Evicts packed weights, which are derived from packages, then the least recently used records until the rest fits, then
+    /// removes blobs without a record. Records are removed before their blobs, so that a reader finds a complete result or none.
+    /// Leased records stay, and records with a blob that is too young to be removed.
     /// - Parameters:
     ///   - maximumBytes: the most bytes of blobs that stay.
     ///   - freeBytes: the bytes that should be free on the disk afterwards; more is evicted to reach it.
+    ///   - graceSeconds: the age below which blobs stay. With 0 a conversion that runs meanwhile may have to make results again.
     public func collect(
         maximumBytes: Int, freeBytes: Int = 0, graceSeconds: Int = Cache.graceSeconds
     ) throws -> CleanUp {
@@ -49,11 +58,24 @@ extension Cache {
             }
             report.keptRecords += 1
         }
-        // Leased records stay in any case; the others share the remaining space.
-        entries.filter(isLeased).forEach(keep)
+        // Leased and young records stay in any case; the others share the remaining space.
+        let oldest = now - Int64(graceSeconds) * 1_000_000_000
+        var fixed = Set<Digest>()
+        for entry in entries where isLeased(entry) || isYoung(entry, since: oldest) {
+            let before = report.keptBytes
+            keep(entry)
+            fixed.insert(entry.record.key.digest)
+            if isLeased(entry) {
+                report.leasedRecords += 1
+            } else {
+                report.youngRecords += 1
+                report.youngRecordBytes += report.keptBytes - before
+            }
+        }
         var old: [CacheEntry] = []
         let isDerived = { (entry: CacheEntry) in entry.record.key.kind == .packedWeights }
-        for entry in entries.filter({ !isDerived($0) }) + entries.filter(isDerived) where !isLeased(entry) {
+        for entry in entries.filter({ !isDerived($0) }) + entries.filter(isDerived)
+        where !fixed.contains(entry.record.key.digest) {
             let size = Self.sizes(of: [entry]).filter { needed[$0.key] == nil }.values.reduce(0, +)
             // After the first record that does not fit, no older one is kept: only age counts.
             if old.isEmpty, size <= limit - report.keptBytes { keep(entry) } else { old.append(entry) }
@@ -66,12 +88,18 @@ extension Cache {
         needed.merge(Self.sizes(of: old.filter { late.contains($0.record.key.digest) })) { first, _ in first }
         for path in aside { try Files.removeTree(path) }
         let blobs = folder.survey(.blobs)
-        let oldest = now - Int64(graceSeconds) * 1_000_000_000
         for path in blobs.digests.filter({ needed[$0] == nil }).map(folder.blobPath) + blobs.partials {
             try remove(path, ifOlderThan: oldest, &report)
         }
         try removeRemains()
         return report
+    }
+
+    /// Returns whether a blob of a record was made or stored again after a time.
+    private func isYoung(_ entry: CacheEntry, since oldest: Int64) -> Bool {
+        entry.record.files.contains { file in
+            Files.identity(of: folder.blobPath(file.digest)).map { $0.modifiedNanoseconds > oldest } ?? false
+        }
     }
 
     /// Removes records, except those that are leased by now, and packages in place without a record.

@@ -1,0 +1,22 @@
+import AccelByteIO
+
+/// The document that a run with `--json` prints for an error, since a program that reads standard output gets one document in any
+/// case: `{"error": {"code": ..., "message": ..., "exitStatus": ...}}`.
+enum ErrorDocument {
+    /// `--json` was given, and no document was printed so far.
+    static let isDue = Locked(false)
+
+    /// Returns the document of an error as text, once, if it is due; the text of a result makes it undue.
+    static func take(_ error: any ReportedError) -> String? {
+        guard takeTurn() else { return nil }
+        return JSON.object([.init("error", error.json)]).text(pretty: true)
+    }
+
+    /// Returns whether a document is due, which then is no longer.
+    @discardableResult static func takeTurn() -> Bool {
+        isDue.withLock { isDue in
+            defer { isDue = false }
+            return isDue
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import AccelByteIO
+import AccelPackages
+
+/// The output of `cache gc`.
+struct CleanUpSummary {
+    let report: Cache.CleanUp
+    /// The most bytes that were to stay.
+    let limit: Int
+    /// The age below which files stay, as it was given.
+    let age: String
+
+    /// What was removed and kept, and why more stays than was asked for.
+    var text: String {
+        var lines = [
+            "removed \(results(report.removedRecords)), \(Text.bytes(report.freedBytes)); "
+                + "kept \(results(report.keptRecords)), \(Text.bytes(report.keptBytes))"
+        ]
+        if isOverLimit {
+            var reasons: [String] = []
+            if report.youngRecords > 0 {
+                reasons.append(
+                    "\(results(report.youngRecords)), \(Text.bytes(report.youngRecordBytes)), younger than \(age), which --min-age 0s "
+                        + "would not keep")
+            }
+            if report.leasedRecords > 0 { reasons.append("\(results(report.leasedRecords)) in use") }
+            lines.append("more than \(Text.bytes(limit)): \(reasons.joined(separator: "; "))")
+        }
+        if report.youngBlobs > 0 {
+            lines.append(
+                "\(Wording.count(report.youngBlobs, "file")), \(Text.bytes(report.youngBytes)), too young to remove: no result names "
+                    + "them, but one may within \(age) of their making")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private var isOverLimit: Bool { report.keptBytes > limit && report.youngRecords + report.leasedRecords > 0 }
+
+    private func results(_ count: Int) -> String { Wording.count(count, "result") }
+
+    /// The numbers of `text`.
+    var json: JSON {
+        func integer(_ value: Int) -> JSON { .integer(Int64(value)) }
+        return [
+            "removed_records": integer(report.removedRecords), "removed_blobs": integer(report.removedBlobs),
+            "freed_bytes": integer(report.freedBytes), "kept_records": integer(report.keptRecords),
+            "kept_bytes": integer(report.keptBytes), "limit_bytes": integer(limit),
+            "within_limit": .bool(report.keptBytes <= limit), "leased_records": integer(report.leasedRecords),
+            "young_records": integer(report.youngRecords), "young_record_bytes": integer(report.youngRecordBytes),
+            "young_blobs": integer(report.youngBlobs), "young_bytes": integer(report.youngBytes),
+        ]
+    }
+}
