@@ -88,6 +88,7 @@ enum RunCommand: Command {
         "accelc run whisper.accelpkg --inputs mel.safetensors --function encoder --outputs out.safetensors",
     ]
     static let positionals = [package]
+    static let surplusOption: Option? = inputs
     static let options = [
         inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
         CacheChoice.folder,
