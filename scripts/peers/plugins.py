@@ -31,9 +31,9 @@ if built.returncode != 0:
 PLUGIN = built.stdout.strip()
 
 # Four times the largest difference from float64 logits that was measured, in units of the largest logit: 5.9e-7, and 1.5e-4 for gemma,
-# whose gelu ggml reads from a table of float16.
+# whose gelu ggml reads from a table of float16. The sums of llama_deep's many layers differ by 3.4e-6.
 LIMIT = 2.4e-6
-LIMITS = {"gemma_early": 6e-4}
+LIMITS = {"gemma_early": 6e-4, "llama_deep": 1.4e-5}
 # libllama computes these without their sliding windows, of so many positions.
 WINDOWS = {"mistral_window": 3, "qwen2_window": 4}
 
