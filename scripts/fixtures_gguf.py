@@ -85,7 +85,7 @@ NAMES = {"q_proj": "attn_q", "k_proj": "attn_k", "v_proj": "attn_v", "o_proj": "
          "down_proj": "ffn_down", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
 OUTER = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight": "output_norm.weight", "lm_head.weight": "output.weight"}
 KINDS = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_NL", "F32", "F16", "BF16")
-WIDE = ("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_XS", "IQ3_S", "IQ3_XXS", "IQ2_S", "IQ2_XS", "IQ2_XXS", "TQ1_0", "TQ2_0")
+WIDE = [name for name in TYPES if gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[name]][0] == 256]
 NARROW = ("MXFP4", "Q8_0", "IQ4_NL")
 
 

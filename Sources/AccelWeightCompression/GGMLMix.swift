@@ -42,8 +42,7 @@ package struct GGMLMix: Sendable {
         small("iq2_xxs_mix", of: "iq2_xxs", 19, raised: "q2_k"),
         small("iq2_xs_mix", of: "iq2_xs", 20, raised: "q2_k"),
         GGMLMix("q2_k_s", of: "q2_k", 21, [values("q4_k", ifShared: true), down("q4_k", .first(8))]),
-        GGMLMix(
-            "iq3_s_mix", of: "iq3_s", 26, [values("q4_k", ifShared: true)]),
+        GGMLMix("iq3_s_mix", of: "iq3_s", 26, [values("q4_k", ifShared: true)]),
         GGMLMix(
             "iq3_xs", of: "iq3_s", 22,
             [values("q4_k", ifShared: true), inputs("iq3_xxs"), gates("iq3_xxs", .middle)]),

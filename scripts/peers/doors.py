@@ -49,10 +49,6 @@ COVERED = {
 }
 
 
-# Schemes that a format stores with more bits than they have: the limits of their own bits, not of those of the file.
-LIMITS = {("coreai", "hqq:bits=1"): {"weights": [{"match": "*", "sqnr": 0}]}}
-
-
 class Table:
     def __init__(self):
         self.failed, self.missing, self.count = [], [], 0
@@ -104,9 +100,6 @@ def door(accelc, table, kind, family, source, words, scratch, hosts):
     golden = source / "golden.safetensors"
     compared = ("--golden", golden) if golden.exists() else ()
     shape = small_models.shape(family, golden) if kind == "coreai" else ()
-    if (kind, words[-1]) in LIMITS:
-        (scratch / "budget.json").write_text(json.dumps(LIMITS[kind, words[-1]]))
-        compared += ("--budget", scratch / "budget.json")
     export = (accelc, "export", source, "--format", kind, *words, *shape, "--no-cache", "--quiet", "-o", target)
     start = time.perf_counter()
     code, _, error = run(*export)

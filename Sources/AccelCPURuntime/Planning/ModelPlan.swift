@@ -88,6 +88,7 @@ public struct FunctionPlan: Sendable {
 extension FunctionPlan {
     /// What a file of inputs may hold: the inputs, and the states' initial values.
     package var givenPorts: [FrozenProgram.Port] { inputs + states.map(\.port) }
+
     /// Returns the first input of a kind; nil if there is none.
     public func input(_ kind: RoleKind) -> FrozenProgram.Port? {
         inputs.first { interface.inputs[$0.name]?.kind == kind }

@@ -127,7 +127,7 @@ struct MLXLayout {
 
     /// Returns the largest group for scales that hold for whole rows: mlx-whisper has one size of groups for all layers.
     func largestGroup(of weights: [(name: String, shape: Shape)]) -> Int {
-        let largest = MLXScheme.groups[MLXScheme.groups.count - 1]
+        let largest = MLXScheme.largestGroup
         guard family.name == MLXWhisper.family.name else { return largest }
         let layers = weights.filter { $0.shape.rank == 2 && places[$0.name]?.name.hasSuffix(".weight") == true }
         return layers.map { MLXScheme.part(of: $0.shape, upTo: largest) }.min() ?? largest

@@ -26,6 +26,7 @@ struct MLXScheme: Hashable, Sendable {
     static let allBits = [2, 3, 4, 5, 6, 8]
     /// The numbers of weights that may share a scale and a bias.
     static let groups = [32, 64, 128]
+    static let largestGroup = 128
 
     let mode: Mode
     let bits: Int
@@ -103,7 +104,7 @@ extension MLXScheme {
     ///   - largest: the largest group for a scale that holds for a whole row.
     static func storage(
         of codec: any WeightCodec, elementType: ElementType, shape: Shape, as name: String,
-        groupsUpTo largest: Int = groups[groups.count - 1]
+        groupsUpTo largest: Int = largestGroup
     ) -> Storage {
         if let type = codec.plainType(of: elementType) {
             let isRead = type != .float64 && type != .float8e4m3 && type != .float8e5m2

@@ -28,7 +28,10 @@ struct MLXWeight {
     ///   - order: the order of a plain tensor's axes in the file.
     ///   - largest: the largest group for a scale that holds for a whole row.
     /// - Throws: `RequestError` if MLX has no such scheme.
-    init(_ weight: CompressedTensor, as name: String, order: AxisOrder = .same, groupsUpTo largest: Int = 128) throws {
+    init(
+        _ weight: CompressedTensor, as name: String, order: AxisOrder = .same,
+        groupsUpTo largest: Int = MLXScheme.largestGroup
+    ) throws {
         (self.name, count, elementType) = (name, weight.shape.count, weight.elementType)
         let module = name.hasSuffix(".weight") ? String(name.dropLast(".weight".count)) : nil
         let storage = MLXScheme.storage(

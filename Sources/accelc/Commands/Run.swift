@@ -202,12 +202,13 @@ enum RunCommand: Command {
             let name = program.functions[group[0].function].name
             lines.append(group.count == 1 ? name : "\(name), \(group.count) times")
         }
+        let parts = parts(program, result)
         let outputs = FoldedNames.all(result.outputs, name: \.name) {
-            "\(part(of: $0.name, program, result)) \($0.elementType.rawValue)\($0.shape)"
+            "\(parts[$0.name] ?? "") \($0.elementType.rawValue)\($0.shape)"
         }
         lines += outputs.flatMap { group in
             group.elements.prefix(1).map {
-                "  out  \(part(of: $0.name, program, result))\(group.name) \($0.elementType.rawValue)\($0.shape)"
+                "  out  \(parts[$0.name] ?? "")\(group.name) \($0.elementType.rawValue)\($0.shape)"
             }
         }
         if let generated = result.generated {
@@ -226,11 +227,13 @@ enum RunCommand: Command {
         return lines.joined(separator: "\n")
     }
 
-    /// The part of the model that made an output, with a colon; empty where one part ran.
-    private static func part(of output: String, _ program: ModelPlan, _ result: RunPlan.Result) -> String {
+    /// The part of the model that made each output last, with a colon, by the output's name; empty where one part ran.
+    private static func parts(_ program: ModelPlan, _ result: RunPlan.Result) -> [String: String] {
         let functions = result.runs.map { program.functions[$0.function] }
-        guard Set(functions.map(\.part)).count > 1 else { return "" }
-        return functions.last { $0.outputs.contains { $0.name == output } }.map { "\($0.part): " } ?? ""
+        guard Set(functions.map(\.part)).count > 1 else { return [:] }
+        return functions.reduce(into: [:]) { parts, function in
+            for output in function.outputs { parts[output.name] = "\(function.part): " }
+        }
     }
 
     private static func document(
