@@ -10,9 +10,16 @@ public func suggestion(_ nearest: String?) -> String { nearest.map { "; did you 
 /// Returns a suggestion for a misspelled name: the most similar candidate, within edits of a third of the name's
 /// length.
 public func nearestName(to name: String, among candidates: some Sequence<String>) -> String? {
-    guard name.utf8.count <= longestMisspelling else { return nil }
+    equallyNearNames(to: name, among: candidates).first
+}
+
+/// Returns all candidates that are as similar as `nearestName`, in the order of the alphabet; empty if none is.
+package func equallyNearNames(to name: String, among candidates: some Sequence<String>) -> [String] {
+    guard name.utf8.count <= longestMisspelling else { return [] }
     let limit = max(1, name.count / 3)
-    return candidates.map { (editDistance(name, $0), $0) }.filter { $0.0 <= limit }.min { $0 < $1 }?.1
+    let near = candidates.map { (distance: editDistance(name, $0), name: $0) }.filter { $0.distance <= limit }
+    let least = near.map(\.distance).min()
+    return near.filter { $0.distance == least }.map(\.name).sorted()
 }
 
 /// Returns candidates similar to a name, the most similar first: within edits of a third of its length, or with the

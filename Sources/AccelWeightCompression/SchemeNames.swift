@@ -24,7 +24,7 @@ enum SchemeNames {
             return "; did you mean \"\(weights)\" with --activations int8?" + Self.list
         }
         let meant = [separated(specification)].compactMap(\.self) + meant(by: name)
-        let names = meant.isEmpty ? [nearestName(to: name, among: known)].compactMap(\.self) : meant
+        let names = meant.isEmpty ? equallyNearNames(to: name, among: known) : meant
         guard !names.isEmpty else { return ";" + Self.list }
         return "; did you mean \(names.map { "\"\($0)\"" }.joined(separator: " or "))?" + Self.list
     }
@@ -68,15 +68,19 @@ enum SchemeNames {
     /// Returns a specification with the names of options that were left out, as in `palette:4`; nil if no option takes the value.
     static func specification(_ text: String, of type: any WeightCodec.Type) -> String? {
         guard let colon = text.firstIndex(of: ":") else { return nil }
-        let options = text[text.index(after: colon)...].split(separator: ",").map { part in
-            let value = String(part)
-            if value.contains("=") { return value }
+        var options: [String] = []
+        for value in text[text.index(after: colon)...].split(separator: ",").map(String.init) {
+            if value.dropFirst().contains("=") {
+                options.append(value)
+                continue
+            }
             // A number is the bits where a scheme has a choice of them, and never something else then.
             let bits = Int(value) == nil ? nil : type.options.first { $0.name == "bits" }
-            let option = bits ?? type.options.first { $0.canonical(value) != nil }
-            return option.map { "\($0.name)=\(value)" } ?? value
+            // What fits no option stays without a name: the error about it asks here again.
+            guard let option = bits ?? type.options.first(where: { $0.canonical(value) != nil }) else { return nil }
+            options.append("\(option.name)=\(value)")
         }
-        return valid("\(type.name):\(options.joined(separator: ","))")
+        return options.isEmpty ? nil : valid("\(type.name):\(options.joined(separator: ","))")
     }
 
     /// Returns a specification if it is valid.

@@ -124,7 +124,8 @@ struct RecipeTests {
             ("palette:bits=5", "1, 2, 3, 4, 6, 8"), ("palette:group=0", "a positive integer"),
             ("palette:group=-1", "a positive integer"), ("palette:group=+4", "unknown scheme \"4\""),
             ("palette:group=04", "a positive integer"),
-            ("int4:block=48", "16, 32, 64, 128, channel"), ("int8:axis", "option=value"), ("int8:", "option=value"),
+            ("int4:block=48", "16, 32, 64, 128, channel"), ("int8:axis", "option=value"), ("int8:=4", "option=value"),
+            ("int8:,", "option=value"), ("int8:", "option=value"),
             ("int8:axis=tensor,axis=channel", "twice"), ("float16:x=1", "takes none"), ("", "unknown scheme"),
             ("int4:mode=asymmetric,range=7", "remove range"),
         ])
