@@ -130,7 +130,9 @@ struct UpdateTests {
         var large = NumberedModel(2)
         large.assetBytes = 100_000
         let path = try bench.package(large)
-        try await expectRefusal(.storage, bench, store, containing: "the profile small allows \(size + 1000)") {
+        try await expectRefusal(
+            .storage, bench, store, containing: "the profile small allows \(Wording.grouped(size + 1000))"
+        ) {
             store.update("m", from: LocalPackage(path))
         }
         let footprint = try AcceleratorPackage(at: path)
@@ -139,7 +141,7 @@ struct UpdateTests {
         try await tight.update(from: try second.package(NumberedModel(3)))
         let (third, tighter) = (try StoreBench(), DeviceProfile("tighter", memoryBytes: memory - 1))
         let small = try third.store(profile: tighter)
-        try await expectRefusal(.memory, third, small, containing: "\(memory) bytes of memory") {
+        try await expectRefusal(.memory, third, small, containing: "\(Wording.grouped(memory)) bytes of memory") {
             small.update("m", from: LocalPackage(path))
         }
         let (fourth, limited) = try await benchWithOne(limit: size * 2 + 10_000)
