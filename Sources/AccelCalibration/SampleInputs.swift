@@ -58,7 +58,7 @@ public struct SampleInputs: Sendable {
     private static func missing(_ type: TensorType, _ role: Role?) -> HostTensor? {
         guard [.int64, .bool].contains(type.elementType), type.shape != nil, role?.kind != .tokens, role?.kind != .codes
         else { return nil }
-        return HostTensor(role?.kind == .attentionMask ? 1 : 0, filling: type)
+        return HostTensor(Double(role?.standIn ?? 0), filling: type)
     }
 }
 

@@ -122,23 +122,25 @@ public struct SourceWeight: Sendable {
     public let scheme: String
     /// Bits of the stored form, with scales and tables.
     public let storedBits: Int
+    /// Bits of the codes for one weight, without scales and tables.
+    public let codeBits: Double
     /// Decodes the values: a view of the file for plain numbers, else new memory.
     public let values: @Sendable () throws -> StoredTensor
 
     /// A weight with a function that decodes its values.
     public init(
-        name: String, shape: Shape, scheme: String, storedBits: Int,
+        name: String, shape: Shape, scheme: String, storedBits: Int, codeBits: Double,
         values: @escaping @Sendable () throws -> StoredTensor
     ) {
         (self.name, self.shape, self.scheme) = (name, shape, scheme)
-        (self.storedBits, self.values) = (storedBits, values)
+        (self.storedBits, self.codeBits, self.values) = (storedBits, codeBits, values)
     }
 
     /// An uncompressed tensor of a file.
     public init(_ tensor: StoredTensor) {
         self.init(
             name: tensor.name, shape: tensor.shape, scheme: tensor.elementType.rawValue,
-            storedBits: tensor.bytes.count * 8
+            storedBits: tensor.bytes.count * 8, codeBits: Double(tensor.elementType.byteCount * 8)
         ) { tensor }
     }
 }

@@ -35,7 +35,7 @@ extension SingleModelSource {
         let quantized = encoded.values.map { weight in
             SourceWeight(
                 name: weight.name, shape: weight.shape, scheme: weight.codec.specification,
-                storedBits: weight.byteCount * 8
+                storedBits: weight.byteCount * 8, codeBits: weight.codeBits
             ) {
                 StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
             }

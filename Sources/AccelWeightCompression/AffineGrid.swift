@@ -73,7 +73,7 @@ struct AffineGridSearch: Sendable {
         let candidates =
             switch fit {
             case .mse: leastSquares(values, low, high) + [nearestOnMLXGrid(values)]
-            case .hqq: [halfQuadratic(values, bound)]
+            case .hqq: robust(values, low, high)
             case .minmax, .mlx: [AffineGrid?]()
             }
         for grid in candidates {
@@ -141,12 +141,21 @@ struct AffineGridSearch: Sendable {
         }
     }
 
+    /// HQQ finds the bias only, for the step that reaches every value. With up to 2 bits that step is far too wide (1 bit of normal
+    /// values: 3 times), so that narrower ranges around the middle are tried, too.
+    private func robust(_ values: UnsafeBufferPointer<Float>, _ low: Float, _ high: Float) -> [AffineGrid?] {
+        let (middle, half) = ((Double(low) + Double(high)) / 2, (Double(high) - Double(low)) / 2)
+        let shares = top > 3 ? [1] : [1, 0.8, 0.63, 0.5, 0.4, 0.32, 0.25]
+        return shares.map { halfQuadratic(values, step: 2 * half * $0 / Double(top), bias: middle - half * $0) }
+    }
+
     /// HQQ (Badri and Shaji, "Half-Quadratic Quantization of Large Machine Learning Models", 2023), in units of one
     /// step, with the norm p = 1/2: the proximal step of the norm separates outlier errors, and the bias absorbs the
     /// mean of the rest.
-    private func halfQuadratic(_ values: UnsafeBufferPointer<Float>, _ bound: AffineGrid) -> AffineGrid? {
-        let inverse = 1 / Double(bound.scale)
-        var (zero, weight) = (-Double(bound.bias) * inverse, 1.0)
+    private func halfQuadratic(_ values: UnsafeBufferPointer<Float>, step: Double, bias: Double) -> AffineGrid? {
+        guard let start = stored(step: step, bias: bias) else { return nil }
+        let inverse = 1 / Double(start.scale)
+        var (zero, weight) = (-Double(start.bias) * inverse, 1.0)
         for _ in 0..<20 {
             var sum = 0.0
             for value in values {
@@ -159,7 +168,7 @@ struct AffineGridSearch: Sendable {
             zero = sum / Double(values.count)
             weight *= 1.2
         }
-        return stored(step: Double(bound.scale), bias: -zero * Double(bound.scale))
+        return stored(step: Double(start.scale), bias: -zero * Double(start.scale))
     }
 
     private func nearest(_ x: Double) -> Double {

@@ -39,6 +39,15 @@ public struct CompressedTensor: Sendable {
         self.init(name: name, elementType: elementType, shape: shape, codec: codec, checked: sections)
     }
 
+    /// Bits of the codes for one weight, without scales and tables.
+    public var codeBits: Double {
+        // A row of ggml's blocks ends with a whole one, however few of its weights the row has.
+        if let blocks = codec as? any GGMLCodec { return blocks.bitsPerWeight }
+        let layouts = codec.sections(elementType: elementType, shape: shape)
+        let codes = layouts.first { $0.name == "codes" } ?? layouts.first
+        return Double((codes?.byteCount ?? 0) * 8) / Double(max(shape.count, 1))
+    }
+
     /// - Parameter sections: already checked.
     init(name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec, checked sections: [ByteView]) {
         self.name = name

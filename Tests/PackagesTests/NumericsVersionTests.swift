@@ -11,9 +11,9 @@ import Testing
 @Suite("What the numerics versions of codecs stand for")
 struct NumericsVersionTests {
     private static let versions = [
-        "affine": 2, "bfloat16": 1, "float16": 1, "float32": 1, "float8": 1, "int4": 1, "int8": 1, "nf4": 1,
+        "affine": 3, "bfloat16": 1, "float16": 1, "float32": 1, "float8": 1, "int4": 1, "int8": 1, "nf4": 1,
         "mxfp4": 1, "mxfp8": 1, "nvfp4": 1,
-        "fp4": 1, "hqq": 1, "flat": 1, "permuted": 1,
+        "fp4": 1, "hqq": 2, "flat": 1, "permuted": 1,
         "outliers": 1, "palette": 1, "sparse": 1, "stored": 1, "vector": 1,
         "q8_0": 1, "q4_0": 1, "q4_1": 1, "q5_0": 1, "q5_1": 1, "iq4_nl": 1, "iq4_xs": 1, "tq1_0": 1, "tq2_0": 1,
         "iq3_s": 1, "iq3_xxs": 1, "iq2_s": 1, "iq2_xs": 1, "iq2_xxs": 1,
@@ -55,6 +55,7 @@ struct NumericsVersionTests {
         "nvfp4:global=divisor": "75e245d87407f2052f5bff709398d0f434b31a3ddf1a27a30ee3d54faea1dcb0",
         "fp4": "90e2fca8b5ac80d9473ad3da98c30f282c08e84e4c3e5c5f189119abad1a1b6f",
         "hqq:bits=4": "534d5a6fdb2de2b1bc660b6e1d1c8b07320002d6bfcff511e08ab79526761082",
+        "hqq:bits=1": "98fb6f5314dd3f8085f05613ebcd1b8b7797ec29ca6ef3ddf44609dcd9de8a97",
         "hqq:bits=3,axis=0": "8a545a941d9de72020a6554aab3c8c1268252319c8be05809d9256c03e87d7c2",
         "flat:row=64+nf4": "3f78512b113521feff0a6584e854c99c8a5ef4a9fbaf37be9330ea8a4d560470",
         "permuted+int4": "279a488facfc3d8a6377459a6c2ca5d24ab379ff8f6163da0acb8f2fe1ed2bf3",

@@ -27,6 +27,25 @@ struct FunctionInputsTests {
         #expect(try inputs.checked(for: function).inputs["ids"]?.integers() == [0, 1])
     }
 
+    @Test("A missing attention mask is 1 everywhere, missing token types are 0, and tokens are needed")
+    func standIns() throws {
+        let interface = Interface(
+            inputs: [
+                "ids": .tokens(vocabulary: 9), "mask": .attentionMask(.onesCount), "types": .tokenTypes(count: 2),
+            ])
+        let function = FunctionPlan(
+            name: "f", part: "model", bindings: ShapeBindings(),
+            inputs: ["ids", "mask", "types"].map { .init(name: $0, elementType: .int64, shape: [1, 3]) }, outputs: [],
+            arenaBytes: 0, calls: [], interface: interface)
+        let found = try FunctionInputs([Self.tensor("ids", 3)], file: "f").checked(for: function).inputs
+        #expect(found.mapValues { $0.integers() } == ["ids": [0, 1, 2], "mask": [1, 1, 1], "types": [0, 0, 0]])
+        let given = try FunctionInputs([Self.tensor("ids", 3), Self.tensor("mask", 3)], file: "f").checked(for: function)
+        #expect(given.inputs["mask"]?.integers() == [0, 1, 2])
+        #expect(throws: RequestError.self) {
+            try FunctionInputs([Self.tensor("mask", 3)], file: "f").checked(for: function)
+        }
+    }
+
     @Test(
         "What does not fit is refused with expected and found",
         arguments: [

@@ -7,6 +7,9 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import runner  # noqa: E402
 
+# Of the name of an output where a state has its name: a Core AI function has each name once (`CoreMLModel.outputSuffix`).
+SUFFIX = "_output"
+
 
 def start(request):
     import importlib.metadata
@@ -39,7 +42,9 @@ def start(request):
             found = await (function(inputs, state=own) if own else function(inputs))
             for name, value in own.items():
                 states[name] = value.numpy().copy()
-            results = {name: numpy.array(value.numpy()) for name, value in found.items()}
+            results = {
+                name.removesuffix(SUFFIX) if name.removesuffix(SUFFIX) in own else name: numpy.array(value.numpy())
+                for name, value in found.items()}
         outputs.update(results)
         return results | {f"state.{name}": states[name] for name in run.changed_states if name in states}
 

@@ -89,6 +89,13 @@ extension FunctionPlan {
     /// What a file of inputs may hold: the inputs, and the states' initial values.
     package var givenPorts: [FrozenProgram.Port] { inputs + states.map(\.port) }
 
+    /// Returns what stands for an input that may be left out; nil for other inputs.
+    package func standIn(for port: FrozenProgram.Port) -> StoredTensor? {
+        guard port.elementType == .int64, let number = interface.inputs[port.name]?.standIn else { return nil }
+        let numbers = [Int64](repeating: number, count: port.shape.count)
+        return StoredTensor(name: port.name, integers: numbers, shape: port.shape)
+    }
+
     /// Returns the first input of a kind; nil if there is none.
     public func input(_ kind: RoleKind) -> FrozenProgram.Port? {
         inputs.first { interface.inputs[$0.name]?.kind == kind }

@@ -45,7 +45,8 @@ public struct FunctionInputs: Sendable {
         self.init(tensors: joined, file: files.map(\.file).joined(separator: " and "))
     }
 
-    /// Returns the function's inputs, and the initial values of the states that the file names, after checking them.
+    /// Returns the function's inputs, with what stands for a missing mask or token types, and the initial values of the states that the
+    /// file names, after checking them.
     /// - Throws: `RequestError` for a missing or unknown name, or for another element type or shape, with the expected
     ///   and the found one.
     public func checked(
@@ -68,7 +69,7 @@ public struct FunctionInputs: Sendable {
         }
         var inputs: [String: StoredTensor] = [:]
         for port in function.inputs {
-            guard let tensor = tensors[port.name] else {
+            guard let tensor = tensors[port.name] ?? function.standIn(for: port) else {
                 throw RequestError(
                     "\(file): input \"\(port.name)\" of \(function.name) is missing; expected \(port.typeText)")
             }

@@ -61,7 +61,7 @@ public struct PackagedModel: ModelSource {
                 let tensor = entry.tensor
                 return SourceWeight(
                     name: tensor.name, shape: tensor.shape, scheme: tensor.codec.specification,
-                    storedBits: tensor.byteCount * 8
+                    storedBits: tensor.byteCount * 8, codeBits: tensor.codeBits
                 ) {
                     let values = tensor.decoded
                     guard let scaling = entry.scaling?.inverse else { return values }

@@ -52,7 +52,7 @@ public struct AdaptedModel: ModelSource {
                 guard let change = merge.changes[weight.name] else { return weight }
                 return SourceWeight(
                     name: weight.name, shape: weight.shape, scheme: "\(weight.scheme) and adapter",
-                    storedBits: weight.storedBits
+                    storedBits: weight.storedBits, codeBits: weight.codeBits
                 ) { [merge] in try merge.merged(change, of: weight.values()) }
             }
             let others = added.values.compactMap(\.replacement).filter { !names.contains($0.name) }

@@ -40,7 +40,8 @@ public struct CTranslate2Source: ModelSource {
             guard let scale = scales["\(variable.name)_scale"] else { return SourceWeight(tensor) }
             return SourceWeight(
                 name: variable.name, shape: variable.shape, scheme: variable.elementType == .int8 ? "int8" : "int16",
-                storedBits: (variable.bytes.count + scale.bytes.count) * 8
+                storedBits: (variable.bytes.count + scale.bytes.count) * 8,
+                codeBits: Double(variable.elementType.byteCount * 8)
             ) {
                 let factors = StoredTensor(
                     name: scale.name, elementType: scale.elementType, shape: scale.shape, bytes: scale.bytes

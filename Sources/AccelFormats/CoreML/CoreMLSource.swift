@@ -131,7 +131,8 @@ extension SourceWeight {
     ) {
         let forms = Set(pieces.map(\.form)).sorted().joined(separator: "; ")
         self.init(
-            name: name, shape: shape, scheme: forms, storedBits: pieces.reduce(0) { $0 + $1.storedBits }
+            name: name, shape: shape, scheme: forms, storedBits: pieces.reduce(0) { $0 + $1.storedBits },
+            codeBits: pieces.map(\.codeBits).min() ?? 32
         ) {
             var floats = try pieces.flatMap { try package.tensor(of: $0).floats() }
             if let inverse = scaling?.inverse, inverse.fits(shape) {

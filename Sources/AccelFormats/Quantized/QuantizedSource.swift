@@ -147,7 +147,7 @@ public struct QuantizedSource: CheckpointSource {
             SourceWeight(
                 name: weight.name, shape: order(of: weight.name).undone(weight.shape),
                 scheme: weight.codec.specification,
-                storedBits: weight.byteCount * 8
+                storedBits: weight.byteCount * 8, codeBits: weight.codeBits
             ) { [self] in
                 try ordered(StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape))
             }
@@ -159,7 +159,8 @@ public struct QuantizedSource: CheckpointSource {
     private func weight(_ tensor: StoredTensor) -> SourceWeight {
         let shape = order(of: tensor.name).undone(tensor.shape)
         return SourceWeight(
-            name: tensor.name, shape: shape, scheme: tensor.elementType.rawValue, storedBits: tensor.bytes.count * 8
+            name: tensor.name, shape: shape, scheme: tensor.elementType.rawValue, storedBits: tensor.bytes.count * 8,
+            codeBits: Double(tensor.elementType.byteCount * 8)
         ) { [self] in try ordered(tensor) }
     }
 

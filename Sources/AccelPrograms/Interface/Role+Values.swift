@@ -2,6 +2,16 @@ extension Role {
     /// The role of a port of which nothing is known.
     public static let opaque = Role(.opaque)
 
+    /// The number that stands everywhere in an input that may be left out, as in transformers: 1 for an attention mask, 0 for token
+    /// types; nil for other inputs.
+    public var standIn: Int64? {
+        switch kind {
+        case .attentionMask: 1
+        case .tokenTypes: 0
+        default: nil
+        }
+    }
+
     /// The meaning of the values of an attention mask.
     public enum MaskConvention: String, Sendable {
         /// 1 for positions that take part, 0 for padding.

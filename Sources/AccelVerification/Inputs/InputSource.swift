@@ -81,12 +81,13 @@ struct InputMatcher {
         return runs.map { FunctionFeed(inputs: $0, states: states) }
     }
 
-    /// Returns the function's inputs from the file, and the initial value of each state that the file names; nil if an
-    /// input is missing or has another shape or kind of element type.
+    /// Returns the function's inputs from the file, with what stands for a missing mask or token types, and the initial value of each
+    /// state that the file names; nil if an input is missing or has another shape or kind of element type.
     func feed(for function: FunctionPlan) -> FunctionFeed? {
         var feed = FunctionFeed()
         for port in function.inputs {
-            guard let tensor = tensor(for: port) else { return nil }
+            let standIn = tensors[port.name] == nil ? function.standIn(for: port).map(HostTensor.init) : nil
+            guard let tensor = standIn ?? tensor(for: port) else { return nil }
             feed.inputs[port.name] = tensor
         }
         for state in function.states where tensors[state.name] != nil {

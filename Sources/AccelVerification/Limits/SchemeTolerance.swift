@@ -103,16 +103,10 @@ public struct SchemeTolerance: Sendable {
 
     /// Returns the line for a stored weight.
     static func line(for weight: CompressedTensor) -> SchemeTolerance {
-        let layouts = weight.codec.sections(elementType: weight.elementType, shape: weight.shape)
-        let codeBytes = (layouts.first { $0.name == "codes" } ?? layouts.first)?.byteCount ?? 0
-        // A row of ggml's blocks ends with a whole one, however few of its weights the row has.
-        let codes =
-            (weight.codec as? any GGMLCodec)?.bitsPerWeight
-            ?? Double(codeBytes * 8) / Double(max(weight.shape.count, 1))
         let isWhole = weight.codec.name == "int8" && weight.codec.values["axis"] == "tensor"
         let isSparse = weight.codec.values.layers.contains { $0.codec == "sparse" }
         let name = isSparse ? "sparse" : isWhole ? "int8 with one scale" : weight.codec.name
-        return table.first { $0.scheme == name } ?? table.first { codes >= $0.bits } ?? table[0]
+        return table.first { $0.scheme == name } ?? table.first { weight.codeBits >= $0.bits } ?? table[0]
     }
 }
 

@@ -12,7 +12,7 @@ struct FunctionRuns {
     private(set) var drawn: [String] = []
 
     /// - Parameter functions: the names of the export's functions, and the model's function with the same shapes.
-    /// - Throws: `RequestError` if a decoder's golden fits no function.
+    /// - Throws: `RequestError` if the inputs of a file fit no function.
     init(_ functions: [(name: String, model: FrozenProgram)], on source: InputSource) throws {
         let plan = ModelPlan(
             of: ModelGraph(functions: functions.map(\.model), tensors: []),
@@ -31,6 +31,7 @@ struct FunctionRuns {
                 guard let matcher = try sample.map({ InputMatcher(golden: $0) }) ?? Self.matcher(source) else {
                     continue
                 }
+                _ = try matcher.functions(of: plan)
                 for (index, function) in functions.enumerated() {
                     guard let feed = matcher.feed(for: plan.functions[index]) else { continue }
                     done.insert(index)

@@ -88,14 +88,14 @@ extension SchemeTolerance {
             ?? table[0]
     }
 
-    /// Returns the line for a weight of an export, by its scheme's name and its bits.
+    /// Returns the line for a weight of an export, by its scheme's name and the bits of its codes.
     static func line(for weight: SourceWeight) -> SchemeTolerance {
         let bits = Double(weight.storedBits) / Double(max(weight.shape.count, 1))
         let isSparse = weight.scheme.contains("sparse")
         let isWhole = weight.scheme.hasPrefix("int8") && bits <= 8 + 32.0 / Double(max(weight.shape.count, 1))
         let name = isSparse ? "sparse" : isWhole ? "int8 with one scale" : weight.scheme.lowercased()
         let plain = ["f32": "float32", "f16": "float16", "bf16": "bfloat16"][name] ?? name
-        return table.first { $0.scheme == plain } ?? table.first { bits >= $0.bits } ?? table[0]
+        return table.first { $0.scheme == plain } ?? table.first { weight.codeBits >= $0.bits } ?? table[0]
     }
 
     /// Returns the line of the weights that lose most, for formats whose weights cannot be compared with the model's.

@@ -9,7 +9,7 @@ import CAccelKernels
 /// block, row-major).
 public struct AffineCodec: WeightCodec {
     public static let name = "affine"
-    public static let numericsVersion = 2
+    public static let numericsVersion = 3
     public static let options = [
         CodecOption(
             "bits", allowed: ["2", "3", "4", "5", "6", "8"], default: "4", isAlwaysNamed: true, help: "bits of a code"),

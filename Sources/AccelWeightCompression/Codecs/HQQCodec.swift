@@ -10,7 +10,7 @@ import CAccelKernels
 /// boundary, lowest bits first), `scales` and `zeros` (one per group).
 public struct HQQCodec: WeightCodec {
     public static let name = "hqq"
-    public static let numericsVersion = 1
+    public static let numericsVersion = 2
     public static let options = [
         CodecOption(
             "bits", allowed: ["1", "2", "3", "4", "5", "6", "8"], default: "4", isAlwaysNamed: true,

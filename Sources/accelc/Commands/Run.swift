@@ -62,6 +62,8 @@ enum RunCommand: Command {
         the times that are printed, but of the peak memory; --no-check leaves it out. With
         --packed-weights it is done when they are packed.
 
+        An attention mask that FILE leaves out is 1 everywhere, and token types are 0.
+
         A tensor of FILE that is called as a state is what the state starts as; without one it starts
         as the package says. To go on where a run ended, with more tokens where there are some:
           accelc run PACKAGE --inputs prompt.safetensors --generate 20 --save-states end.safetensors

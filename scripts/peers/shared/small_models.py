@@ -56,7 +56,7 @@ def made(family, folder, seed=7, **more):
     golden = {"in.input_ids": tokens.numpy()}
     if suffix == "Model":
         golden["in.attention_mask"] = numpy.ones_like(golden["in.input_ids"])
-        if family == "bert":
+        if family in ("bert", "roberta"):
             golden["in.token_type_ids"] = numpy.zeros_like(golden["in.input_ids"])
     with torch.no_grad():
         for prefix, run in (("out", model), ("ref64", model.double())):

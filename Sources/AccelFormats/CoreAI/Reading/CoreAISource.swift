@@ -46,7 +46,10 @@ public struct CoreAISource: ModelSource {
                     throw FormatError(file: package.path, location: .field(name), reason: "a weight of shape \(own)")
                 }
                 let shape = shapes[name].flatMap { $0.checkedCount == own.checkedCount ? $0 : nil } ?? own
-                return SourceWeight(name: name, shape: shape, scheme: weight.scheme, storedBits: weight.storedBits) {
+                return SourceWeight(
+                    name: name, shape: shape, scheme: weight.scheme, storedBits: weight.storedBits,
+                    codeBits: weight.codeBits
+                ) {
                     var floats: [Float]
                     do {
                         floats = try weight.floats()

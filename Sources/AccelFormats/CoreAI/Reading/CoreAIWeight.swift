@@ -41,6 +41,17 @@ indirect enum CoreAIWeight: Sendable {
         }
     }
 
+    /// Bits of the codes for one weight.
+    var codeBits: Double {
+        switch self {
+        case .constant(_, _, _, _, let element): Double(element.bits)
+        case .cast(let weight): weight.codeBits
+        case .scaled(let data, _, _, _): data.codeBits
+        case .lookedUp(let codes, let table, _): codes.codeBits / Double(max(table.shape.last ?? 1, 1))
+        case .spread(let values, _): values.codeBits
+        }
+    }
+
     /// Bits of the resources.
     var storedBits: Int {
         switch self {
