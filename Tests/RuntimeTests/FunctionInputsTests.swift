@@ -39,7 +39,8 @@ struct FunctionInputsTests {
             arenaBytes: 0, calls: [], interface: interface)
         let found = try FunctionInputs([Self.tensor("ids", 3)], file: "f").checked(for: function).inputs
         #expect(found.mapValues { $0.integers() } == ["ids": [0, 1, 2], "mask": [1, 1, 1], "types": [0, 0, 0]])
-        let given = try FunctionInputs([Self.tensor("ids", 3), Self.tensor("mask", 3)], file: "f").checked(for: function)
+        let given = try FunctionInputs([Self.tensor("ids", 3), Self.tensor("mask", 3)], file: "f").checked(
+            for: function)
         #expect(given.inputs["mask"]?.integers() == [0, 1, 2])
         #expect(throws: RequestError.self) {
             try FunctionInputs([Self.tensor("mask", 3)], file: "f").checked(for: function)

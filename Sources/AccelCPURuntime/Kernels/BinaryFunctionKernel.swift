@@ -24,11 +24,11 @@ struct BinaryFunctionKernel: Kernel {
 
     private func step<Function: BinaryOperator>(_ function: Function) -> KernelStep {
         let width = xRows.width
-        return .rows(xRows.count, width: width, elements: 1 << 12) { rows in
+        return .blocks(xRows.count, width: width, elements: 1 << 12) { rows, columns in
             guard let x = x.floats, let y = y.floats, let target = target.contiguousFloats else { return }
             for row in rows {
                 let (a, b, out) = (x + xRows.start(of: row), y + yRows.start(of: row), target + row * width)
-                for column in 0..<width {
+                for column in columns {
                     out[column] = Float(function.apply(Double(a[column * xRows.step]), Double(b[column * yRows.step])))
                 }
             }

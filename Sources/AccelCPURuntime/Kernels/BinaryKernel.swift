@@ -38,17 +38,17 @@ struct BinaryKernel: Kernel {
 
     private func combining<Function: PairFunction>(_ function: Function.Type) -> KernelStep {
         let width = xRows.width
-        return .rows(xRows.count, width: width) { rows in
+        return .blocks(xRows.count, width: width) { rows, columns in
             guard let xStart = x.floats, let yStart = y.floats, let target = target.contiguousFloats else { return }
             for row in rows {
                 let (x, y) = (xStart + xRows.start(of: row), yStart + yRows.start(of: row))
                 let out = target + row * width
                 switch (xRows.step, yRows.step) {
-                case (1, 1): for column in 0..<width { out[column] = Function.apply(x[column], y[column]) }
-                case (1, 0): for column in 0..<width { out[column] = Function.apply(x[column], y[0]) }
-                case (0, 1): for column in 0..<width { out[column] = Function.apply(x[0], y[column]) }
+                case (1, 1): for column in columns { out[column] = Function.apply(x[column], y[column]) }
+                case (1, 0): for column in columns { out[column] = Function.apply(x[column], y[0]) }
+                case (0, 1): for column in columns { out[column] = Function.apply(x[0], y[column]) }
                 case (let xStep, let yStep):
-                    for column in 0..<width { out[column] = Function.apply(x[column * xStep], y[column * yStep]) }
+                    for column in columns { out[column] = Function.apply(x[column * xStep], y[column * yStep]) }
                 }
             }
         }

@@ -39,13 +39,13 @@ struct CompareKernel: Kernel {
         _ holds: @escaping @Sendable (Element, Element) -> Bool
     ) -> KernelStep {
         let width = xRows.width
-        return .rows(xRows.count, width: width) { rows in
+        return .blocks(xRows.count, width: width) { rows, columns in
             guard let x = x.start(as: Element.self), let y = y.start(as: Element.self),
                 let target = target.start(as: UInt8.self)
             else { return }
             for row in rows {
                 let (a, b, out) = (x + xRows.start(of: row), y + yRows.start(of: row), target + row * width)
-                for column in 0..<width {
+                for column in columns {
                     out[column] = holds(a[column * xRows.step], b[column * yRows.step]) ? 1 : 0
                 }
             }

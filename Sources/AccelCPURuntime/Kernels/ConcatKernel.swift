@@ -28,10 +28,11 @@ struct ConcatKernel: Kernel {
             first += source.shape.dimensions[axis]
             guard bytes > 0 else { continue }
             steps.append(
-                .rows(outer, width: bytes, elements: 1 << 15) { [target] rows in
+                .blocks(outer, width: bytes, elements: 1 << 15) { [target] rows, part in
                     guard let from = source.bytes, let to = target.bytes else { return }
                     for row in rows {
-                        (to + row * stride + start).copyMemory(from: from + row * bytes, byteCount: bytes)
+                        (to + row * stride + start + part.lowerBound).copyMemory(
+                            from: from + row * bytes + part.lowerBound, byteCount: part.count)
                     }
                 })
         }

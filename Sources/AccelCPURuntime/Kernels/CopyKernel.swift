@@ -30,14 +30,14 @@ struct CopyKernel: Kernel {
         _ type: Element.Type, from source: OperandMemory, to target: OperandMemory
     ) -> KernelStep {
         let (rows, targetRows) = (source.rows(broadcastTo: target.shape), target.rows(broadcastTo: target.shape))
-        return .rows(rows.count, width: rows.width) { range in
+        return .blocks(rows.count, width: rows.width) { range, columns in
             guard let from = source.start(as: Element.self), let to = target.start(as: Element.self) else { return }
             for row in range {
                 let (from, to) = (from + rows.start(of: row), to + targetRows.start(of: row))
                 if rows.step == 1, targetRows.step == 1 {
-                    to.update(from: from, count: rows.width)
+                    (to + columns.lowerBound).update(from: from + columns.lowerBound, count: columns.count)
                 } else {
-                    for column in 0..<rows.width { to[column * targetRows.step] = from[column * rows.step] }
+                    for column in columns { to[column * targetRows.step] = from[column * rows.step] }
                 }
             }
         }

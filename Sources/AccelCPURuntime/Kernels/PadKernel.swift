@@ -23,7 +23,7 @@ struct PadKernel: Kernel {
     var steps: [KernelStep] {
         let (width, last, isScalar) = (sources.last?.count ?? 1, sources.last ?? [], sources.isEmpty)
         return [
-            .rows(width == 0 ? 0 : target.shape.count / width, width: width) { [value] rows in
+            .blocks(width == 0 ? 0 : target.shape.count / width, width: width) { [value] rows, columns in
                 guard let x = source.contiguousFloats, let target = target.contiguousFloats else { return }
                 for row in rows {
                     let out = target + row * width
@@ -32,10 +32,10 @@ struct PadKernel: Kernel {
                         continue
                     }
                     guard let start = start(of: row) else {
-                        out.update(repeating: value, count: width)
+                        (out + columns.lowerBound).update(repeating: value, count: columns.count)
                         continue
                     }
-                    for column in 0..<width { out[column] = last[column] < 0 ? value : x[start + last[column]] }
+                    for column in columns { out[column] = last[column] < 0 ? value : x[start + last[column]] }
                 }
             }
         ]

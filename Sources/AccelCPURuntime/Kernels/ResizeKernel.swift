@@ -28,11 +28,11 @@ struct ResizeKernel: Kernel {
         let rowsPerPlane = rows / max(planes, 1)
         let planeSize = source.shape.dimensions[2...].reduce(1, *)
         return [
-            .rows(rows, width: width) { rows in
+            .blocks(rows, width: width) { rows, columns in
                 guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
                 for row in rows {
                     let plane = source + row / rowsPerPlane * planeSize
-                    for column in 0..<width {
+                    for column in columns {
                         target[row * width + column] = Float(
                             value(plane, axis: sources.count - 1, row % rowsPerPlane * width + column, at: 0))
                     }

@@ -20,7 +20,7 @@ struct SelectKernel: Kernel {
     var steps: [KernelStep] {
         let width = xRows.width
         return [
-            .rows(xRows.count, width: width) { rows in
+            .blocks(xRows.count, width: width) { rows, columns in
                 guard let condition = condition.start(as: UInt8.self), let x = x.floats, let y = y.floats,
                     let target = target.contiguousFloats
                 else { return }
@@ -28,7 +28,7 @@ struct SelectKernel: Kernel {
                 for row in rows {
                     let flags = condition + conditionRows.start(of: row)
                     let (a, b, out) = (x + xRows.start(of: row), y + yRows.start(of: row), target + row * width)
-                    for column in 0..<width {
+                    for column in columns {
                         out[column] = flags[column * step] != 0 ? a[column * xStep] : b[column * yStep]
                     }
                 }

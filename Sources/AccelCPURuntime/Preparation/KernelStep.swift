@@ -18,7 +18,22 @@ struct KernelStep: Sendable {
         self.body = body
     }
 
-    /// Pieces that are ranges of `0..<rows`, each of about `elements` elements in rows of `width`.
+    /// Pieces of about `elements` elements of rows of `width`: several rows, or a part of one that is longer.
+    static func blocks(
+        _ rows: Int, width: Int, elements: Int = 1 << 13,
+        _ body: @escaping @Sendable (_ rows: Range<Int>, _ columns: Range<Int>) -> Void
+    ) -> KernelStep {
+        guard width > elements else {
+            return .rows(rows, width: width, elements: elements) { body($0, 0..<width) }
+        }
+        let parts = (width + elements - 1) / elements
+        return KernelStep(rows * parts) { piece, _ in
+            let (row, part) = piece.quotientAndRemainder(dividingBy: parts)
+            body(row..<row + 1, part * elements..<min((part + 1) * elements, width))
+        }
+    }
+
+    /// Pieces that are ranges of `0..<rows`, for functions of whole rows, each of about `elements` elements in rows of `width`.
     static func rows(
         _ rows: Int, width: Int, elements: Int = 1 << 13, fills: SharedScratch? = nil,
         _ body: @escaping @Sendable (Range<Int>) -> Void

@@ -49,9 +49,9 @@ enum CoreAIRules {
         WidenRows.name: "it has no rows of codes: convert without --states int8",
     ]
 
-    /// Operators that are computed in float32 in a float16 model even though they are decomposed: sums and small
-    /// differences of large numbers.
+    /// Operators that are computed in float32 in a float16 model even though they are decomposed: sums, small
+    /// differences of large numbers, and divisions by numbers that float16 may round to 0.
     static let preciseDecompositions: Set<String> = [
-        RMSNorm.name, GroupNorm.name, InstanceNorm.name, L2Norm.name, LayerNorm.name,
+        RMSNorm.name, GroupNorm.name, InstanceNorm.name, L2Norm.name, LayerNorm.name, Snake.name,
     ]
 }

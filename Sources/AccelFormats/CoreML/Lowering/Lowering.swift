@@ -64,6 +64,6 @@ enum Lowerings {
 
     /// Operators that are computed in float32 even if they are decomposed.
     static let preciseDecompositions: Set<String> = [
-        RMSNorm.name, GroupNorm.name, InstanceNorm.name, L2Norm.name, LayerNorm.name,
+        RMSNorm.name, GroupNorm.name, InstanceNorm.name, L2Norm.name, LayerNorm.name, Snake.name,
     ]
 }
