@@ -70,7 +70,7 @@ enum VerifyCommand: Command {
     static let examples = [
         "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2",
         "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --budget budget.json --html report.html",
-        "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --inputs samples.safetensors --min-sqnr 25",
+        "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --min-sqnr 25",
         "accelc verify minilm.mlpackage --against all-MiniLM-L6-v2 --inputs samples.safetensors",
     ]
     static var notes: String { "\(budgets)\n\n\(ProfileArguments.notes)" }
@@ -99,10 +99,10 @@ enum VerifyCommand: Command {
         }
         let options = try options(arguments, console)
         // Before the model is read and converted.
-        try subject.requireInputs(options.inputs)
         if let budget = options.budget {
             try subject.requireResources(of: budget, hasReference: arguments.has(against))
         }
+        try subject.requireInputs(options.inputs)
         noteAdapters(of: source, arguments, console)
         var reference: Subject?
         if let model = arguments[against] {
