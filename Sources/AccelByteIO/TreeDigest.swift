@@ -16,6 +16,13 @@ public enum TreeDigest {
             })
     }
 
+    /// Returns the digest of content that is given in parts.
+    public static func digest(of parts: [ByteView]) -> Digest {
+        var hasher = TreeHasher()
+        for part in parts { part.withBytes { hasher.update($0) } }
+        return hasher.finalize()
+    }
+
     /// Returns the chunks of a view, without copying them.
     public static func chunks(of view: ByteView) -> [ByteView] {
         stride(from: 0, to: view.count, by: chunkBytes).map { view[$0..<min($0 + chunkBytes, view.count)] }

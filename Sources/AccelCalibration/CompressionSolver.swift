@@ -22,8 +22,10 @@ public struct CompressionPlan: Sendable {
     public let bytes: Int
     /// The mean bits per weight.
     public let bits: Double
-    /// The SQNR in dB of the outputs over the samples, with all weights compressed.
-    public let sqnr: Double
+    /// The outputs over the samples, with all weights compressed.
+    public let outputs: SampledOutputs
+    /// The SQNR in dB of the outputs.
+    public var sqnr: Double { outputs.sqnr }
     /// The activation statistics of weights whose codes depend on them, by name.
     public let statistics: [String: ActivationStatistics]
     /// A single scheme for all weights gave a better result than any mixture. Bytes that it leaves are spent on finer schemes.
@@ -53,6 +55,21 @@ public struct ParetoPoint: Sendable {
     public let sqnr: Double
     /// The SQNR was measured with all weights compressed; if false, it is predicted from the errors of single weights.
     public let isMeasured: Bool
+
+    /// Creates a point.
+    public init(bytes: Int, bits: Double, sqnr: Double, isMeasured: Bool) {
+        (self.bytes, self.bits, self.sqnr, self.isMeasured) = (bytes, bits, sqnr, isMeasured)
+    }
+}
+
+/// A step of a search for schemes.
+public enum SearchStep: Equatable, Sendable {
+    /// The schemes of a weight are measured, with all others as in the model.
+    case measuring(weight: String, index: Int, of: Int)
+    /// The measured schemes are put in the order of what they gain per byte.
+    case solving
+    /// A choice of schemes for all weights is measured, with so many bits per weight.
+    case checking(bits: Double, index: Int)
 }
 
 /// Chooses a scheme for each weight. First, the effect of each scheme on the outputs is measured weight by weight; then
@@ -84,33 +101,32 @@ public struct CompressionSolver {
         )
     }
 
-    private var count: Int { weights.reduce(0) { $0 + $1.source.shape.count } }
+    /// All schemes that the solver chooses from, as text: another list may give another choice.
+    public static var schemes: String { CandidateSchemes.all.joined(separator: " ") }
+
+    /// The elements of the weights to choose for.
+    public var count: Int { weights.reduce(0) { $0 + $1.source.shape.count } }
     private func bits(_ bytes: Int) -> Double { Double(bytes) * 8 / Double(max(count, 1)) }
 
-    /// Refuses a size that the smallest scheme of each weight exceeds, before anything is measured.
-    private func requireReachable(_ goal: CompressionGoal) throws {
-        let limit: Int
-        switch goal {
-        case .bytes(let bytes): limit = bytes
-        case .bits(let bits): limit = Int(bits * Double(count) / 8)
-        case .sqnr: return
+    /// Returns the fewest bytes that the weights to choose for can take: those of the smallest schemes, and of the finest for a
+    /// weight that the samples do not reach. Nothing is measured for it.
+    public func leastBytes() throws -> Int {
+        let reached = Set(samples.flatMap { $0.part.constants.map(\.name) })
+        return try weights.reduce(0) { sum, weight in
+            let schemes = try CandidateSchemes.codecs(for: weight.source)
+            return sum + ((reached.contains(weight.source.name) ? schemes.first : schemes.last)?.bytes ?? 0)
         }
-        let least = try weights.reduce(0) { sum, weight in
-            sum + (try CandidateSchemes.codecs(for: weight.source).first?.bytes ?? 0)
-        }
-        guard least <= limit else { throw tooSmall(least, limit) }
-    }
-
-    private func tooSmall(_ least: Int, _ limit: Int) -> RequestError {
-        RequestError("the weights take at least \(least) bytes (\(bits(least)) bits each); the target leaves \(limit)")
     }
 
     /// Chooses the schemes, and returns them with the Pareto front.
+    /// - Parameter progress: called at each step, before its work.
     /// - Throws: `RequestError` if no choice reaches the goal.
-    public func solve(_ goal: CompressionGoal) throws -> CompressionChoice {
-        try requireReachable(goal)
+    public func solve(
+        _ goal: CompressionGoal, progress: (SearchStep) -> Void = { _ in }
+    ) throws -> CompressionChoice {
         let candidates = try IsolatedErrors(samples: samples, weights: weights, threads: threads)
-            .candidates(over: Self.positions)
+            .candidates(over: Self.positions, progress: progress)
+        progress(.solving)
         let hulls = candidates.map(\.hull)
         let path = ParetoPath(hulls)
         var front = path.points.map {
@@ -118,10 +134,15 @@ public struct CompressionSolver {
         }
         var measured: [CompressionPlan] = []
         let judges = try samples.map { try JointError($0, threads: threads) }
+        func check(_ codecs: [String: any WeightCodec], isUniform: Bool = false) throws -> CompressionPlan {
+            progress(.checking(bits: bits(bytes(of: codecs)), index: measured.count))
+            let plan = try joint(codecs, isUniform: isUniform, judges)
+            measured.append(plan)
+            return plan
+        }
         func measure(_ choice: [Int]) throws -> CompressionPlan {
             let codecs = zip(weights, zip(hulls, choice)).map { ($0.source.name, $1.0[$1.1].codec) }
-            measured.append(try joint(Dictionary(uniqueKeysWithValues: codecs), isUniform: false, judges))
-            return measured[measured.count - 1]
+            return try check(Dictionary(uniqueKeysWithValues: codecs))
         }
         let byteLimit: Int
         switch goal {
@@ -149,27 +170,33 @@ public struct CompressionSolver {
             }
             byteLimit = best.bytes
         }
-        guard let smallest = path.points.first, smallest.bytes <= byteLimit else {
-            throw tooSmall(path.points.first?.bytes ?? 0, byteLimit)
-        }
         if case .sqnr = goal {
         } else if let last = ParetoPath(hulls, byteLimit: byteLimit).points.last {
             _ = try measure(last.choice)
         }
         if let uniform = try uniform(byteLimit: byteLimit) {
-            measured.append(try joint(uniform, isUniform: true, judges))
+            _ = try check(uniform, isUniform: true)
         }
         func best() -> CompressionPlan? {
             measured.filter { $0.bytes <= byteLimit }.max { ($0.sqnr, -$0.bytes) < ($1.sqnr, -$1.bytes) }
         }
         if case .sqnr = goal {
         } else if let first = best(), let finer = spending(byteLimit, from: first, candidates) {
-            measured.append(try joint(finer, isUniform: first.isUniform, judges))
+            _ = try check(finer, isUniform: first.isUniform)
         }
         guard let best = best() else { throw RequestError("no choice of schemes fits into \(byteLimit) bytes") }
         front += measured.map { ParetoPoint(bytes: $0.bytes, bits: $0.bits, sqnr: $0.sqnr, isMeasured: true) }
         return CompressionChoice(
             plan: best, front: front, losses: losses(of: best, candidates, hulls), candidates: all(candidates))
+    }
+
+    /// Returns the bytes of the weights by the given schemes.
+    private func bytes(of codecs: [String: any WeightCodec]) -> Int {
+        weights.reduce(0) { sum, weight in
+            let source = weight.source
+            let sections = codecs[source.name]?.sections(elementType: source.elementType, shape: source.shape) ?? []
+            return sum + sections.reduce(0) { $0 + $1.byteCount }
+        }
     }
 
     /// Returns the choice of a plan with finer schemes for what the limit leaves; nil if no step fits.
@@ -275,11 +302,10 @@ public struct CompressionSolver {
             try CompressedTensor.compressing($0.source, with: $0.choice.codec.dataFree, threads: threads).tensor
         }
         let all = stored + others + rest + results.values.map(\.tensor)
-        let error = try judges.reduce(0) { try $0 + $1.error(with: all) } / Double(max(judges.count, 1))
         let names = Set(codecs.keys)
         let bytes = all.filter { names.contains($0.name) }.reduce(0) { $0 + $1.byteCount }
         return CompressionPlan(
-            codecs: chosen, bytes: bytes, bits: bits(bytes), sqnr: WeightLoss.decibels(error),
+            codecs: chosen, bytes: bytes, bits: bits(bytes), outputs: try judges.outputs(with: all),
             statistics: calibrated.mapValues(\.statistics), isUniform: isUniform)
     }
 }

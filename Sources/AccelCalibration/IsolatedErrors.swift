@@ -14,18 +14,20 @@ struct IsolatedErrors {
 
     /// Returns the schemes of each weight, in the order of `weights`, with errors measured over some of the samples.
     /// Runs continue from the inputs of the changed weight, which are computed once for all schemes.
-    func candidates(over positions: Int) throws -> [[SchemeCandidate]] {
+    /// - Parameter progress: called before the schemes of a weight are measured.
+    func candidates(over positions: Int, progress: (SearchStep) -> Void) throws -> [[SchemeCandidate]] {
         var found: [String: [SchemeCandidate]] = [:]
         for part in samples {
             let runs = try IsolatedRuns(part.thinned(to: positions), threads: threads)
             let wanted = weights.map(\.source).filter { found[$0.name] == nil }
             try runs.forEach(of: wanted, wantsStatistics: true) { source, statistics, error in
+                progress(.measuring(weight: source.name, index: found.count, of: weights.count))
                 found[source.name] = try measured(source, statistics, error)
             }
         }
         return try weights.map { weight in
             if let known = found[weight.source.name] { return known }
-            // The samples do not reach the weight: it stays unchanged.
+            // The samples do not reach the weight: it keeps the finest scheme.
             guard let last = try CandidateSchemes.codecs(for: weight.source).last else { return [] }
             return [SchemeCandidate(codec: last.codec, bytes: last.bytes, error: 0)]
         }

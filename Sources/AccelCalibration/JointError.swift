@@ -2,32 +2,46 @@ import AccelPrograms
 import AccelTensors
 public import AccelWeightCompression
 
-/// The error of the outputs of all samples of a part, with some weights replaced, against the original weights.
+/// The errors of the outputs of all samples of a part, with some weights replaced, against the original weights.
 final class JointError {
+    /// The name of the part.
+    let part: String
     private let run: SampleRun
     private let reference: [[StoredTensor]]
 
     init(_ samples: CalibrationSamples, threads: Int) throws {
+        part = samples.part.name
         run = try SampleRun(samples, threads: threads)
         try run.run(from: nil, to: nil)
         reference = run.outputs()
     }
 
+    /// Returns the squared error over energy of each output.
     /// - Parameter weights: all weights that differ from the original.
-    func error(with weights: [CompressedTensor]) throws -> Double {
+    func errors(with weights: [CompressedTensor]) throws -> [String: Double] {
         for tensor in weights { try run.replace(tensor) }
         try run.restart()
         try run.run(from: nil, to: nil)
-        return run.error(of: run.outputs(), from: reference)
+        return run.errors(of: run.outputs(), from: reference)
+    }
+}
+
+extension [JointError] {
+    /// Returns the outputs of all parts with some weights replaced.
+    func outputs(with weights: [CompressedTensor]) throws -> SampledOutputs {
+        SampledOutputs(try map { (name: $0.part, errors: try $0.errors(with: weights)) })
     }
 }
 
 extension [CalibrationSamples] {
-    /// Returns the SQNR in dB of the outputs over all samples, with some weights replaced and activations in float32; the mean over the
-    /// parts.
+    /// Measures the outputs over all samples, with some weights replaced.
     /// - Parameter weights: the weights that differ from the parts'; others of their names have to have the parts' shapes.
-    public func outputSQNR(with weights: [CompressedTensor], threads: Int) throws -> Double {
-        let errors = try map { try JointError($0, threads: threads).error(with: weights) }
-        return WeightLoss.decibels(errors.reduce(0, +) / Double(Swift.max(errors.count, 1)))
+    public func outputs(with weights: [CompressedTensor], threads: Int) throws -> SampledOutputs {
+        // One part at a time: the samples of all parts together may need too much memory.
+        SampledOutputs(
+            try map { samples in
+                let judge = try JointError(samples, threads: threads)
+                return (name: judge.part, errors: try judge.errors(with: weights))
+            })
     }
 }

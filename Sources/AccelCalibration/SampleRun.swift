@@ -98,10 +98,14 @@ final class SampleRun {
     /// Returns the outputs of each chunk after a complete run.
     func outputs() -> [[StoredTensor]] { executors.map(\.results) }
 
-    /// Returns the error of outputs against a reference run: the sum over the float outputs of squared error over
-    /// energy.
-    /// Masked positions are ignored.
+    /// Returns the mean error of the outputs against a reference run.
     func error(of outputs: [[StoredTensor]], from reference: [[StoredTensor]]) -> Double {
+        errors(of: outputs, from: reference).mean
+    }
+
+    /// Returns the error of each float output against a reference run: squared error over energy. Masked positions are
+    /// ignored.
+    func errors(of outputs: [[StoredTensor]], from reference: [[StoredTensor]]) -> [String: Double] {
         var sums: [String: (error: Double, energy: Double)] = [:]
         for (chunk, (found, wanted)) in zip(outputs, reference).enumerated() {
             for (output, exact) in zip(found, wanted) where exact.elementType == .float32 {
@@ -120,8 +124,7 @@ final class SampleRun {
                 sums[exact.name] = (error, energy)
             }
         }
-        return sums.sorted { $0.key < $1.key }.reduce(0) { $0 + $1.value.error / max($1.value.energy, 1e-30) }
-            / Double(max(sums.count, 1))
+        return sums.mapValues { $0.error / max($0.energy, 1e-30) }
     }
 
     func reads(_ name: String) -> Bool { weightNames.contains(name) }

@@ -5,24 +5,17 @@ public import AccelWeightCompression
 /// Activation statistics in a safetensors file: for each input `moments.N` (float32, the lower triangle row by row),
 /// `drift.N` (columns x columns) if there is a drift, `held.N` and `held-drift.N` (held-out vectors x columns). The
 /// metadata hold the numbers of columns (`columns.N`) and vectors (`count.N`), and the input that each weight reads
-/// (`input of NAME`).
+/// (`input of NAME`). Those of a compression plan also name the schemes of the plan (`scheme of NAME`).
 public enum StatisticsFile {
-    /// Writes statistics by weight name to a new file.
-    public static func write(_ statistics: [String: ActivationStatistics], to path: String) throws {
-        let (tensors, metadata) = contents(statistics)
-        try SafetensorsWriter.write(tensors, to: path, as: .part, metadata: metadata)
-    }
+    private static let schemePrefix = "scheme of "
 
-    /// Returns the content of the file that `write` writes, in parts.
-    public static func parts(_ statistics: [String: ActivationStatistics]) throws -> [ByteView] {
-        let (tensors, metadata) = contents(statistics)
-        return try SafetensorsWriter.parts(tensors, metadata: metadata)
-    }
-
-    private static func contents(
-        _ statistics: [String: ActivationStatistics]
-    ) -> (tensors: [StoredTensor], metadata: [(key: String, value: String)]) {
-        var metadata: [(key: String, value: String)] = []
+    /// Returns the content of a file of statistics by weight name, in parts.
+    /// - Parameter schemes: the schemes of all weights when the statistics were collected, by weight name: with `method=gptq` those of
+    ///   a weight depend on the schemes of the weights before it. Empty for statistics of the original weights.
+    public static func parts(
+        _ statistics: [String: ActivationStatistics], schemes: [String: String] = [:]
+    ) throws -> [ByteView] {
+        var metadata = schemes.map { (key: schemePrefix + $0.key, value: $0.value) }
         var numbers: [ObjectIdentifier: Int] = [:]
         var tensors: [StoredTensor] = []
         for (name, known) in statistics.sorted(by: { $0.key < $1.key }) {
@@ -40,13 +33,19 @@ public enum StatisticsFile {
                     StoredTensor(name: "\(kind).\(number)", floats: values, shape: [values.count / columns, columns]))
             }
         }
-        return (tensors, metadata.sorted { $0.key < $1.key })
+        return try SafetensorsWriter.parts(tensors, metadata: metadata.sorted { $0.key < $1.key })
     }
 
     /// Reads statistics by weight name.
-    /// - Throws: `FormatError` if the file does not have the layout of `write`.
+    /// - Throws: `FormatError` if the file does not have the layout of `parts`.
     public static func read(_ path: String) throws -> [String: ActivationStatistics] {
         try read(try SafetensorsFile(path), path: path)
+    }
+
+    /// Returns the schemes of all weights when the statistics were collected, by weight name; empty if they do not depend on them.
+    public static func schemes(in file: SafetensorsFile) -> [String: String] {
+        let named = file.metadata.filter { $0.key.hasPrefix(schemePrefix) }
+        return Dictionary(named.map { (String($0.key.dropFirst(schemePrefix.count)), $0.value) }) { first, _ in first }
     }
 
     /// Reads statistics from an open file.

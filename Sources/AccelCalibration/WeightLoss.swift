@@ -51,6 +51,22 @@ public struct WeightLoss: Sendable {
         remedy = larger.map { Remedy(codec: $0.codec, bytes: $0.bytes, sqnr: nil) }
     }
 
+    /// Reads a loss from a document that `json` has written.
+    /// - Throws: `FormatError` for anything else.
+    public init(_ document: JSONField) throws {
+        func figure(_ field: JSONField) throws -> Double { field.value == .null ? .infinity : try field.double() }
+        name = try document["name"].string()
+        scheme = try document["compress"].string()
+        bytes = try document["bytes"].int(in: 0...Int.max)
+        sqnr = try figure(document["sqnr"])
+        isEstimated = try document["estimated"].bool()
+        let field = document["remedy"]
+        guard field.value != .null else { return }
+        remedy = Remedy(
+            codec: try Codecs.codec(try field["compress"].string()),
+            bytes: try field["bytes"].int(in: 0...Int.max), sqnr: try figure(field["sqnr"]))
+    }
+
     /// - Parameter error: squared error over energy.
     static func decibels(_ error: Double) -> Double { error > 0 ? -10 * log10(error) : .infinity }
 

@@ -10,8 +10,19 @@ public struct CompressionTarget: Sendable {
     let goal: CompressionGoal
     /// The target in cache keys, compression plans and messages, e.g. `size 12MB`.
     let text: String
+    /// The unit of a size in messages.
+    private let unit: SizeUnit
 
-    package init(_ goal: CompressionGoal, text: String) { (self.goal, self.text) = (goal, text) }
+    /// A unit of sizes, e.g. `MB`.
+    package struct SizeUnit: Sendable {
+        let name: String
+        let bytes: Int
+        package init(_ name: String, bytes: Int) { (self.name, self.bytes) = (name, bytes) }
+    }
+
+    package init(_ goal: CompressionGoal, text: String, unit: SizeUnit = SizeUnit("", bytes: 1)) {
+        (self.goal, self.text, self.unit) = (goal, text, unit)
+    }
 
     /// A limit on the bytes of all stored weights.
     public static func bytes(_ count: Int) -> CompressionTarget {
@@ -34,12 +45,12 @@ public struct CompressionTarget: Sendable {
 
     /// Chooses schemes for the weights that no rule of `recipe` matches. The others keep their rules' schemes, and their bytes
     /// count towards a size budget.
-    /// - Parameter folder: receives the compression plan; it is not published here.
-    /// - Returns: the recipe with a reference to its statistics, the statistics themselves, and the choice.
+    /// - Parameter emit: receives the progress.
     /// - Throws: `RequestError` if no weight is free, a rule has method=awq, or the size budget is too small.
     func solve(
-        _ recipe: Recipe, _ functions: [FrozenProgram], _ calibration: ModelCalibration, in folder: PlanFolder
-    ) throws -> (recipe: Recipe, calibration: ModelCalibration, choice: TargetChoice) {
+        _ recipe: Recipe, _ functions: [FrozenProgram], _ calibration: ModelCalibration,
+        emit: (ConversionEvent) -> Void
+    ) throws -> SolvedTarget {
         let anyScheme = try Self.anyScheme()
         let planned = recipe.plan(for: functions)
         func isFree(_ weight: PlannedWeight) -> Bool {
@@ -60,39 +71,79 @@ public struct CompressionTarget: Sendable {
         }
         let pinned = given.filter { $0.choice.codec.method.usesStatistics }
         let others = given.filter { !$0.choice.codec.method.usesStatistics }
+        let givenBytes = given.reduce(0) { $0 + $1.storedBytes }
+        try requireReachable(
+            givenBytes: givenBytes,
+            by: CompressionSolver(
+                calibration.samples, weights: free, pinned: pinned, stored: [], threads: calibration.threads))
         let stored = try Parallel.map(others.count, threads: calibration.threads) {
             try CompressedTensor.compressing(others[$0].source, with: others[$0].choice.codec, threads: 1).tensor
         }
-        let givenBytes = stored.reduce(0) { $0 + $1.byteCount } + pinned.reduce(0) { $0 + $1.storedBytes }
-        let goal: CompressionGoal
-        switch self.goal {
-        case .bytes(let bytes):
-            guard givenBytes < bytes else {
-                throw RequestError(
-                    "weights that are stored as they are or by rules take \(givenBytes) bytes, and the target is \(bytes)"
-                )
-            }
-            goal = .bytes(bytes - givenBytes)
-        case .bits(let bits): goal = .bits(bits)
-        case .sqnr(let sqnr): goal = .sqnr(sqnr)
-        }
+        var goal = self.goal
+        if case .bytes(let bytes) = goal { goal = .bytes(bytes - givenBytes) }
         let solver = CompressionSolver(
             calibration.samples, weights: free, pinned: pinned, stored: stored, threads: calibration.threads)
-        let solved = try solver.solve(goal)
+        let solved = try solver.solve(goal) { ConversionEvent.search($0).forEach(emit) }
         let plan = solved.plan
         let statistics = plan.statistics.filter { plan.codecs[$0.key].map { $0.method == .gptq } ?? true }
         var limit: Int?
         if case .bytes(let bytes) = self.goal { limit = bytes }
-        let choice = TargetChoice(
-            target: text, solved, rules: given.filter { $0.choice.rule != nil }, givenBytes: givenBytes, limit: limit)
-        let file = try folder.write(solved, statistics: statistics, choice)
-        var chosen = Recipe(
-            default: recipe.defaultCodec,
-            rules: recipe.rules
-                + (try plan.codecs.sorted { $0.key < $1.key }.map { try Recipe.Rule(weight: $0.key, codec: $0.value) }))
-        chosen.statistics = statistics.isEmpty ? nil : file
-        try folder.write(chosen)
-        let known = ModelCalibration(statistics: statistics, threads: calibration.threads)
-        return (known.resolving(chosen), known, choice)
+        var chosen = recipe
+        chosen.rules += try plan.codecs.sorted { $0.key < $1.key }.map {
+            try Recipe.Rule(weight: $0.key, codec: $0.value)
+        }
+        return try SolvedTarget(
+            TargetChoice(
+                target: text, solved, rules: given.filter { $0.choice.rule != nil }, givenBytes: givenBytes,
+                limit: limit),
+            chosen, statistics, for: functions)
+    }
+
+    /// Refuses a size that the smallest schemes exceed, before anything is measured.
+    /// - Parameter givenBytes: the bytes of the weights that the target does not choose for.
+    private func requireReachable(givenBytes: Int, by solver: CompressionSolver) throws {
+        let least = try solver.leastBytes()
+        switch goal {
+        case .sqnr: return
+        case .bytes(let bytes):
+            guard givenBytes + least > bytes else { return }
+            let given =
+                givenBytes == 0 ? "" : " (\(rounded(givenBytes)) of it as in the model, or as rules of the recipe say)"
+            throw RequestError(
+                "target \(text): the weights take at least \(rounded(givenBytes + least))\(given), which is the least target"
+            )
+        case .bits(let bits):
+            func fits(_ bits: Double) -> Bool { Int(bits * Double(solver.count) / 8) >= least }
+            guard !fits(bits) else { return }
+            var thousandths = least * 8000 / max(solver.count, 1)
+            while !fits(Double(thousandths) / 1000) { thousandths += 1 }
+            let text = NumberText.fixed(Double(thousandths) / 1000, digits: 3)
+            throw RequestError(
+                "target \(self.text): the weights take at least \(text) bits each, which is the least target")
+        }
+    }
+
+    /// Returns a size in the target's unit, rounded up, so that it is a target that can be reached.
+    private func rounded(_ bytes: Int) -> String {
+        let step = max(unit.bytes / 1000, 1)
+        let steps = (bytes + step - 1) / step
+        let isWhole = unit.bytes == 1
+        let value = Double(steps * step) / Double(unit.bytes)
+        return "\(isWhole ? "\(steps)" : NumberText.fixed(value, digits: 3))\(unit.name)"
+    }
+}
+
+extension ConversionEvent {
+    /// The events of a step of a search: stages begin with their first step.
+    fileprivate static func search(_ step: SearchStep) -> [ConversionEvent] {
+        switch step {
+        case .measuring(let weight, let index, let count):
+            (index == 0 ? [.stage("measuring weights", total: count)] : [])
+                + [ConversionEvent(.step, weight, done: index, total: count)]
+        case .solving: [.stage("solving")]
+        case .checking(let bits, let index):
+            (index == 0 ? [.stage("checking outputs")] : [])
+                + [ConversionEvent(.step, "\(NumberText.fixed(bits, digits: 2)) bits per weight", done: index)]
+        }
     }
 }

@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelCPURuntime
+public import AccelCalibration
 public import AccelPackages
 import AccelPrograms
 import AccelTensors
@@ -34,8 +35,10 @@ public struct ConvertedPackage: Sendable {
     public let weights: WeightCounts
     /// What the request's target reached; nil without one.
     public let target: TargetResult?
-    /// The SQNR in dB of the outputs over the request's samples, with activations in float32; nil without samples.
-    public let outputSQNR: Double?
+    /// The outputs over the request's samples, with activations in float32; nil without samples.
+    public let outputs: SampledOutputs?
+    /// The SQNR in dB of the outputs over the request's samples; nil without samples.
+    public var outputSQNR: Double? { outputs?.sqnr }
 }
 
 extension Conversion {
@@ -63,19 +66,19 @@ extension Conversion {
 
         // Without a cache nothing needs the digests yet; they are computed beside the compression.
         let digests = try model.source.digests(cache: cache, threads: settings.threads)
-        var build = CachedBuild(
-            output,
-            as: try cache.map { _ in
-                try model.request.key(digests, by: model.model.versionedName, model.functions)
-            },
-            in: cache)
+        let key = try cache.map { _ in
+            try model.request.key(digests, by: model.model.versionedName, model.functions)
+        }
+        var build = CachedBuild(output, as: key, in: cache)
         build.comparison = settings.comparesWithCache ? CacheComparison() : nil
-        // With a target the package is always made: its compression plan is written beside it, and the cache does not keep plans.
-        build.isAnew = target != nil && output.form != .cached || build.comparison != nil
+        if output.form != .cached { try model.draftPlan(beside: output.path) }
+        if let cache, let key, build.comparison == nil { try model.recallTarget(key, in: cache, emit: emit) }
+        // Without the target's choice a package of the cache does not do: the summary and the compression plan need it.
+        let lacksChoice = target != nil && model.solved == nil && output.form != .cached
+        build.isAnew = lacksChoice || build.comparison != nil
         var weights = WeightCounts()
         let (package, outcome) = try build.run {
-            try model.meetTarget(writingPlanTo: settings.planFolder ?? "\(output.path).plan")
-            model.choice?.events.forEach(emit)
+            try model.meetTarget(emit: emit)
             let memory = model.statistics(in: build.comparison == nil ? cache : nil, digests)
             try model.scaleChannels(remembering: memory)
             let draft = try output.draft(weights: model.plan.map(\.source.name))
@@ -93,30 +96,32 @@ extension Conversion {
                 contents.assets.append(probe.asset)
             }
             try model.finish(digests, memory)
-            if output.form != .cached { try model.planFolder?.requireReplaceable() }
+            if let cache, let key { model.keepTarget(key, in: cache) }
+            try model.planFolder?.requireReplaceable()
             try settings.cancellation.check()
             let made = try PackageOutput.Draft(contents, as: draft)
             try output.require(profile, made.package)
             return made
         } publish: { draft in
             let package = try output.publish(draft)
-            if output.form != .cached { try model.planFolder?.publish(package: package.digest) }
+            try model.planFolder?.publish(package: package.digest)
             return package
         }
+        try model.planFolder?.publish(package: package.digest)
         return ConvertedPackage(
             package: package, cache: outcome, comparison: build.comparison,
             hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights,
-            target: model.choice.map { TargetResult($0, in: output.form == .cached ? nil : model.planFolder) },
-            outputSQNR: model.choice?.sqnr ?? outputSQNR(of: package, model, in: cache, emit: emit))
+            target: model.solved.map { TargetResult($0.choice, in: model.planFolder) },
+            outputs: model.solved?.choice.outputs ?? outputs(of: package, model, in: cache, emit: emit))
     }
 
     /// Measures the outputs of a finished package over the samples. A failure, such as too little memory, is a note: the package is
     /// complete.
-    private func outputSQNR(
+    private func outputs(
         of package: AcceleratorPackage, _ model: RequestedModel, in cache: Cache?, emit: (ConversionEvent) -> Void
-    ) -> Double? {
+    ) -> SampledOutputs? {
         do {
-            return try model.outputSQNR(of: package, in: cache)
+            return try model.outputs(of: package, in: cache)
         } catch {
             emit(.note("the outputs over the samples are not measured: \(error)"))
             return nil

@@ -98,6 +98,8 @@ public struct Conversion: Sendable {
         var request = self
         if keepsQuantized, !model.encoded.isEmpty { request.recipe = Recipe(keeping: recipe) }
         request.recipe.encoded = model.encoded.mapValues(\.codec)
+        // Samples give statistics anew.
+        if samples != nil { request.recipe.statistics = nil }
         return request
     }
 
@@ -159,8 +161,9 @@ public struct Conversion: Sendable {
                         + "--importance FILE or --calibrate FILE"
                 )
             }, "encoded as if all columns counted the same")
-        guard isStrict else { return idle + unweighted }
-        if let sentence = (idle + unweighted).first { throw RequestError("\(sentence) (--strict)") }
+        let warnings = idle + idleMethods(in: plan) + unweighted
+        guard isStrict else { return warnings }
+        if let sentence = warnings.first { throw RequestError("\(sentence) (--strict)") }
         let kept = plan.filter(\.source.shape.hasOutputChannels).compactMap { weight in
             weight.choice.reason.map { (name: weight.source.name, reason: $0) }
         }
@@ -170,6 +173,28 @@ public struct Conversion: Sendable {
                 unused.filter { !$0.isAskedFor }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
         guard let sentence = reasons.first else { return [] }
         throw RequestError("\(model): \(sentence); --strict refuses that")
+    }
+
+    /// Sentences on methods that the recipe names, and that no weight uses.
+    private func idleMethods(in plan: [PlannedWeight]) -> [String] {
+        let rules = recipe.rules.enumerated().map { (rule: Int?.some($0.offset), codec: $0.element.codec) }
+        // A target chooses the schemes in place of the default.
+        let schemes = (target == nil ? [(rule: nil, codec: recipe.defaultCodec)] : []) + rules
+        return schemes.compactMap { rule, codec in
+            let own = plan.filter { $0.choice.rule == rule }
+            guard codec.method != .nearest, !own.contains(where: { $0.choice.codec.method == codec.method }) else {
+                return nil
+            }
+            let matrices = own.filter(\.source.shape.hasOutputChannels)
+            // Rules that no weight uses are idle as a whole.
+            if rule != nil, matrices.isEmpty { return nil }
+            let reason =
+                matrices.isEmpty
+                ? "each matrix has a rule of its own" : "the inputs of \(matrices[0].source.name) are not known"
+            let field = rule.map { "rules[\($0)].compress" } ?? "default"
+            let place = recipeFile.map { "\($0), field \(field): " } ?? ""
+            return "\(place)no weight uses method=\(codec.method.rawValue): \(reason)"
+        }
     }
 }
 

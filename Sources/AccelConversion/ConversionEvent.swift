@@ -5,8 +5,11 @@ public struct ConversionEvent: Sendable, Equatable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A stage of `total` weights begins; `text` is the stage's name.
+        /// A stage of `total` weights or steps begins; `text` is the stage's name.
         public static let stage = Kind(rawValue: "stage")
+        /// A step of a stage that stores no weight, such as one of a search; `text` names it, and `done` is the number of steps
+        /// before it.
+        public static let step = Kind(rawValue: "step")
         /// A weight is stored; `text` is its name, and `done` is the number of weights before it.
         public static let weight = Kind(rawValue: "weight")
         /// A sentence on a likely mistake.
@@ -20,9 +23,9 @@ public struct ConversionEvent: Sendable, Equatable {
     public let kind: Kind
     /// A name or a sentence, by the kind.
     public let text: String
-    /// Number of weights of the stage that were stored before; 0 for other kinds.
+    /// Number of weights or steps of the stage before this one; 0 for other kinds.
     public let done: Int
-    /// Number of weights of the stage; nil for sentences.
+    /// Number of weights or steps of the stage; nil for sentences, and if it is not known.
     public let total: Int?
     /// The cache outcome of a weight; nil for other kinds.
     public let cache: CacheOutcome?
@@ -33,7 +36,9 @@ public struct ConversionEvent: Sendable, Equatable {
 }
 
 extension ConversionEvent {
-    static func stage(_ name: String, total: Int) -> ConversionEvent { ConversionEvent(.stage, name, total: total) }
+    static func stage(_ name: String, total: Int? = nil) -> ConversionEvent {
+        ConversionEvent(.stage, name, total: total)
+    }
     static func warning(_ sentence: String) -> ConversionEvent { ConversionEvent(.warning, sentence) }
     static func note(_ sentence: String) -> ConversionEvent { ConversionEvent(.note, sentence) }
     static func remark(_ sentence: String) -> ConversionEvent { ConversionEvent(.remark, sentence) }

@@ -11,6 +11,8 @@ public struct ConversionSettings: Sendable {
     public var comparesWithCache = false
     /// The folder for the compression plan of a target; nil for `OUT.plan` beside the package.
     public var planFolder: String?
+    /// A target leaves a compression plan beside its output. The statistics in it may be larger than the output.
+    public var writesPlan = true
     /// Cancels every run with these settings. Copies of the settings share it.
     public var cancellation = Cancellation()
 

@@ -53,7 +53,7 @@ enum ExportSource {
         return "functions: \(names) (the usual shapes; --shape chooses others)"
     }
 
-    /// The cache key of the export; nil with a target, whose compression plan is made again each time.
+    /// The cache key of the export; nil with a target, whose compression plan is written again each time.
     func key(for exporter: any Exporter.Type, _ choices: ExportOptionValues) throws -> CacheKey? {
         let format = "\(exporter.name) \(exporter.version)"
         let choices = choices.choices(of: exporter.options)
@@ -67,12 +67,12 @@ enum ExportSource {
         }
     }
 
-    /// Returns the model to export, and with a target the compression plan to publish with it and its choice. Weights of a package stay encoded as they
+    /// Returns the model to export, and the request that it was made by; nil for a package. Weights of a package stay encoded as they
     /// are; weights of a model are compressed by the recipe, or kept in half precision if the format does not support the
     /// scheme and the exporter's options allow that.
     func model(
         for exporter: any Exporter, _ settings: ConversionSettings, output: String, emit: (ConversionEvent) -> Void
-    ) throws -> (model: ExportedModel, plan: PlanFolder?, choice: TargetChoice?) {
+    ) throws -> (model: ExportedModel, request: RequestedModel?) {
         switch self {
         case .package(let package):
             let contents = try package.contents
@@ -87,10 +87,14 @@ enum ExportSource {
                     + Self.notes(package.manifest.provenance.ignoredTensors, package.manifest.provenance.logits),
                 scalings: Dictionary(scalings) { first, _ in first }, origins: contents.origins,
                 assets: contents.assets.filter { $0.name != PackageProbe.assetName })
-            return (exported, nil, nil)
+            return (exported, nil)
         case .model(var model, let digests):
-            try model.meetTarget(writingPlanTo: settings.planFolder ?? "\(output).plan")
-            model.choice?.events.forEach(emit)
+            try model.draftPlan(beside: output)
+            let key = try settings.cache.map { _ in
+                try model.request.key(digests, by: model.model.versionedName, model.functions)
+            }
+            if let cache = settings.cache, let key { try model.recallTarget(key, in: cache, emit: emit) }
+            try model.meetTarget(emit: emit)
             let memory = model.statistics(in: settings.cache, digests)
             let (origins, assets) = (model.model.origins, try model.source.assets)
             let plain = try exporter.check(
@@ -105,13 +109,14 @@ enum ExportSource {
             let compressed = try model.compressed(
                 keptIn: kept, remembering: memory, digests: digests, emit: emit)
             try model.finish(digests, memory)
+            if let cache = settings.cache, let key { model.keepTarget(key, in: cache) }
             let exported = ExportedModel(
                 program: compressed, family: model.model.family,
                 provenance: Self.provenance(
                     model.recipe.json, model.functions.map(\.functionName), digests.sources)
                     + Self.notes(model.request.ignoredTensors, model.request.logits),
                 plain: plain, scalings: model.scalings, origins: origins, assets: assets)
-            return (exported, model.planFolder, model.choice)
+            return (exported, model)
         }
     }
 

@@ -49,10 +49,10 @@ extension ModelCalibration {
         }
     }
 
-    /// Returns the SQNR in dB of the outputs over the samples with a package's weights.
-    func outputSQNR(with tensors: [CompressedTensor]) throws -> Double {
+    /// Returns the outputs over the samples with a package's weights.
+    func outputs(with tensors: [CompressedTensor]) throws -> SampledOutputs {
         let weights = samples.flatMap(\.part.constants).filter(\.isWeight).map { ($0.name, $0.shape) }
         let shapes = Dictionary(weights) { first, _ in first }
-        return try samples.outputSQNR(with: tensors.filter { shapes[$0.name] == $0.shape }, threads: threads)
+        return try samples.outputs(with: tensors.filter { shapes[$0.name] == $0.shape }, threads: threads)
     }
 }

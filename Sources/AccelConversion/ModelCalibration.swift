@@ -51,7 +51,7 @@ struct ModelCalibration {
             } else if request.target != nil {
                 throw RequestError("a target is measured on samples; give some with --calibrate FILE")
             } else if let reference = recipe.statistics {
-                statistics = try Self.statistics(reference, besides: request.recipeFile, threads: threads)
+                statistics = try Self.statistics(reference, besides: request.recipeFile, plan, threads: threads)
             } else if isCalibrated {
                 throw RequestError(
                     "method=weighted, gptq and awq want to know the inputs of weights; give samples with --calibrate FILE, or "
@@ -59,11 +59,6 @@ struct ModelCalibration {
                 )
             }
             return
-        }
-        if let reference = recipe.statistics {
-            throw RequestError(
-                "the recipe \(request.recipeFile ?? "") has statistics of its own (\(reference.file)), which take the place of "
-                    + "samples: leave out --calibrate, or the recipe's \"statistics\"")
         }
         guard isCalibrated || request.target != nil || rounding != nil else {
             throw RequestError(
@@ -121,8 +116,10 @@ struct ModelCalibration {
         return try importance.statistics(of: columns, family: family)
     }
 
+    /// Returns the statistics that a recipe refers to.
+    /// - Throws: `RequestError` if the recipe was changed so that its statistics are no longer right; `FormatError` for another file.
     private static func statistics(
-        _ reference: Recipe.StatisticsReference, besides recipe: String?, threads: Int
+        _ reference: Recipe.StatisticsReference, besides recipe: String?, _ plan: [PlannedWeight], threads: Int
     ) throws -> [String: ActivationStatistics] {
         let folder = recipe.flatMap(Files.parentFolder) ?? "."
         let path = reference.file.hasPrefix("/") ? reference.file : "\(folder)/\(reference.file)"
@@ -137,8 +134,32 @@ struct ModelCalibration {
         }
         try requireThatFile()
         let statistics = try StatisticsFile.read(file, path: path)
+        let schemes = StatisticsFile.schemes(in: file)
         try requireThatFile()
+        try require(schemes, of: statistics, in: plan, by: recipe ?? "the recipe")
         return statistics
+    }
+
+    /// Checks that a recipe still has the schemes that its statistics were collected with. Those for `gptq` depend on the schemes of
+    /// all weights before; those of the original weights do not.
+    /// - Parameter schemes: as in the file of statistics.
+    private static func require(
+        _ schemes: [String: String], of statistics: [String: ActivationStatistics], in plan: [PlannedWeight],
+        by recipe: String
+    ) throws {
+        let resolved = plan.map { weight in
+            let isKnown = statistics[weight.source.name] != nil
+            return isKnown ? weight : weight.replacing(weight.choice.codec.dataFree)
+        }
+        guard !schemes.isEmpty, resolved.contains(where: { $0.choice.codec.method == .gptq }) else { return }
+        let own = resolved.schemes
+        guard let weight = resolved.first(where: { own[$0.source.name] != schemes[$0.source.name] }) else { return }
+        let (name, stored) = (weight.source.name, StoredCodec.name)
+        func short(_ scheme: String?) -> String { (try? Codecs.codec(scheme ?? stored).specification) ?? stored }
+        throw RequestError(
+            "\(recipe) stores \(name) as \(short(own[name])), and its statistics are those for \(short(schemes[name])): with "
+                + "method=gptq they depend on the schemes of all weights. Give samples with --calibrate FILE, which take the place of the "
+                + "statistics, or leave the rule as it was")
     }
 
     /// Returns the recipe with its calibrated weights set: all other weights get the data-free form of their codec.

@@ -59,8 +59,9 @@ extension ModelExport {
         let kind = ExportOutput(format: format, path: output, model: conversion.model)
         var solved: (choice: TargetChoice, plan: PlanFolder?)?
         let (made, outcome) = try CachedBuild(kind, as: key, in: cache).run {
-            let (model, plan, choice) = try source.model(for: exporter, settings, output: output, emit: emit)
-            solved = choice.map { ($0, plan) }
+            let (model, request) = try source.model(for: exporter, settings, output: output, emit: emit)
+            let plan = request?.planFolder
+            solved = request?.solved.map { ($0.choice, plan) }
             let folder = try AtomicFolder(replacing: output, as: format.output)
             let report = try exporter.export(model, to: folder.path)
             try plan?.requireReplaceable()

@@ -26,9 +26,11 @@ struct RequestedModel {
     let warnings: [String]
     /// Sentences on the samples.
     let notes: [String]
-    /// The schemes that the target chose; nil before `meetTarget`, and without a target.
-    private(set) var choice: TargetChoice?
-    /// The draft of the compression plan, published with the package or export.
+    /// What the target's search found; nil before `recallTarget` or `meetTarget`, and without a target.
+    private(set) var solved: SolvedTarget?
+    /// `solved` comes from a search of this run.
+    private var isSearched = false
+    /// The draft of the compression plan, published with the package or export; nil for none.
     private(set) var planFolder: PlanFolder?
     private let settings: ConversionSettings
 
@@ -77,13 +79,44 @@ struct RequestedModel {
         return (weights, plan.count - weights.count)
     }
 
-    /// Chooses the scheme of each weight if the request has a target, and drafts the compression plan.
-    mutating func meetTarget(writingPlanTo folder: String) throws {
+    /// Drafts the folder of the compression plan beside an output, if the request has a target and wants a plan.
+    mutating func draftPlan(beside output: String) throws {
+        guard request.target != nil, settings.writesPlan else { return }
+        planFolder = try PlanFolder(settings.planFolder ?? "\(output).plan")
+    }
+
+    /// Takes what an earlier search for the same request found, if the cache has it.
+    /// - Parameter key: the key of the request's package.
+    mutating func recallTarget(_ key: CacheKey, in cache: Cache, emit: (ConversionEvent) -> Void) throws {
+        guard request.target != nil else { return }
+        solved = SolvedTarget(Self.planKey(key), in: cache, for: recipe)
+        guard let solved else { return }
+        solved.choice.events.forEach(emit)
+        try planFolder?.write(solved)
+    }
+
+    /// Chooses the scheme of each weight if the request has a target, and writes the compression plan. Nothing is searched after
+    /// `recallTarget` has found the choice.
+    mutating func meetTarget(emit: (ConversionEvent) -> Void) throws {
         guard let target = request.target else { return }
         try settings.cancellation.check()
-        let draft = try PlanFolder(folder)
-        (recipe, calibration, choice) = try target.solve(recipe, functions, calibration, in: draft)
-        planFolder = draft
+        let found = try solved ?? target.solve(recipe, functions, calibration, emit: emit)
+        if solved == nil {
+            (solved, isSearched) = (found, true)
+            found.choice.events.forEach(emit)
+            try planFolder?.write(found)
+        }
+        calibration = ModelCalibration(statistics: try found.statistics(), threads: settings.threads)
+        recipe = calibration.resolving(found.recipe)
+    }
+
+    /// Keeps what the target's search found. Call it after `finish`, when the files are known to have matched the key all along.
+    func keepTarget(_ key: CacheKey, in cache: Cache) {
+        if isSearched { solved?.keep(as: Self.planKey(key), in: cache, model: request.model) }
+    }
+
+    private static func planKey(_ package: CacheKey) -> CacheKey {
+        CacheKey(planOf: package, schemes: CompressionSolver.schemes)
     }
 
     /// Scales channels of the weights with method=awq, so that columns with large inputs get finer quantisation steps (AWQ,
@@ -184,12 +217,12 @@ struct RequestedModel {
         return (try encoded.stated(as: source.elementType), try source.losslessDistortion())
     }
 
-    /// Returns the SQNR in dB of the outputs over the samples with a package's weights, from the cache if an earlier conversion has
-    /// measured it; nil without samples.
-    func outputSQNR(of package: AcceleratorPackage, in cache: Cache?) throws -> Double? {
+    /// Returns the outputs over the samples with a package's weights, from the cache if an earlier conversion has measured them; nil
+    /// without samples.
+    func outputs(of package: AcceleratorPackage, in cache: Cache?) throws -> SampledOutputs? {
         guard let samples = request.samples, !calibration.samples.isEmpty else { return nil }
-        let measured = OutputSQNR(of: package.digest, samples: samples.digest, model: request.model, in: cache)
-        return try measured.found ?? measured.keeping(calibration.outputSQNR(with: package.graph.tensors))
+        let kept = KeptOutputs(of: package.digest, samples: samples.digest, model: request.model, in: cache)
+        return try kept.found ?? kept.keeping(calibration.outputs(with: package.graph.tensors))
     }
 
     /// Checks that the model's files still match their digests, and publishes the new statistics.

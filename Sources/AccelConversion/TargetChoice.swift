@@ -4,24 +4,37 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The schemes that a target chose, and those that rules of the recipe fixed.
+/// The schemes that a target chose, those that rules of the recipe fixed, and what was measured.
 struct TargetChoice {
+    /// The mark of the document.
+    static let mark = "compression plan"
     let target: String
     /// The chosen scheme of each weight, sorted by name.
     let chosen: [(name: String, scheme: String)]
     let pinned: [(name: String, scheme: String)]
     /// What the chosen schemes cost, the largest loss first.
     let losses: [WeightLoss]
-    private let candidates: [(weight: String, losses: [WeightLoss])]
+    private let candidates: [(weight: String, schemes: [Candidate])]
+    /// The predicted and the measured choices.
+    let points: [ParetoPoint]
+    /// Bytes of the weights that the target chose for.
+    private let chosenBytes: Int
     /// Bytes of all stored weights, the pinned ones included.
     let weightBytes: Int
     /// The most bytes that the target allows for all stored weights; nil if it is no size.
     let byteLimit: Int?
     /// The bits per weight of the chosen ones.
     let bits: Double
-    /// The SQNR in dB of the outputs over the samples.
-    let sqnr: Double
+    /// The outputs over the samples.
+    let outputs: SampledOutputs
     let isUniform: Bool
+
+    /// A measured scheme of a weight; the SQNR in dB is that of the outputs.
+    private struct Candidate {
+        let scheme: String
+        let bytes: Int
+        let sqnr: Double
+    }
 
     /// - Parameters:
     ///   - givenBytes: the bytes of the weights that the target does not choose for.
@@ -31,9 +44,69 @@ struct TargetChoice {
         let plan = choice.plan
         chosen = plan.codecs.sorted { $0.key < $1.key }.map { ($0.key, $0.value.specification) }
         pinned = rules.map { ($0.source.name, $0.choice.codec.specification) }
-        (losses, candidates) = (choice.losses, choice.candidates)
-        (weightBytes, byteLimit) = (givenBytes + plan.bytes, limit)
-        (bits, sqnr, isUniform) = (plan.bits, plan.sqnr, plan.isUniform)
+        (losses, points) = (choice.losses, choice.front)
+        candidates = choice.candidates.map { weight, losses in
+            (weight, losses.map { Candidate(scheme: $0.scheme, bytes: $0.bytes, sqnr: $0.sqnr) })
+        }
+        (chosenBytes, weightBytes, byteLimit) = (plan.bytes, givenBytes + plan.bytes, limit)
+        (bits, outputs, isUniform) = (plan.bits, plan.outputs, plan.isUniform)
+    }
+
+    /// Reads the document that has `members`.
+    /// - Throws: `FormatError` for anything else.
+    init(_ document: JSONField) throws {
+        guard try document["accelc"].string() == Self.mark else { throw document.error("is not a compression plan") }
+        target = try document["target"].string()
+        let weights = try document["weights"].array().map { field in
+            (
+                name: try field["name"].string(), scheme: try field["compress"].string(),
+                isPinned: try field["pinned"].bool()
+            )
+        }
+        chosen = weights.filter { !$0.isPinned }.map { ($0.name, $0.scheme) }
+        pinned = weights.filter(\.isPinned).map { ($0.name, $0.scheme) }
+        losses = try document["ranking"].array().map { try WeightLoss($0) }
+        candidates = try document["sensitivities"].array().map { weight in
+            (
+                try weight["name"].string(),
+                try weight["schemes"].array().map {
+                    Candidate(
+                        scheme: try $0["compress"].string(), bytes: try $0["bytes"].int(),
+                        sqnr: try Self.figure($0["sqnr"]))
+                }
+            )
+        }
+        points = try document["points"].array().map {
+            ParetoPoint(
+                bytes: try $0["bytes"].int(), bits: try $0["bits_per_weight"].double(),
+                sqnr: try Self.figure($0["sqnr"]), isMeasured: try $0["measured"].bool())
+        }
+        chosenBytes = try document["bytes"].int()
+        weightBytes = try document["weight_bytes"].int()
+        byteLimit = document["limit_bytes"].value == .null ? nil : try document["limit_bytes"].int()
+        bits = try document["bits_per_weight"].double()
+        outputs = try SampledOutputs(document)
+        isUniform = try document["uniform"].bool()
+    }
+
+    /// The members of front.json.
+    var members: [JSON.Member] {
+        let points: [JSON] = points.map {
+            [
+                "bytes": .integer(Int64($0.bytes)), "bits_per_weight": .number($0.bits), "sqnr": Self.figure($0.sqnr),
+                "measured": .bool($0.isMeasured),
+            ]
+        }
+        return [
+            .init("accelc", .string(Self.mark)), .init("target", .string(target)),
+            .init("bytes", .integer(Int64(chosenBytes))), .init("bits_per_weight", .number(bits)),
+            .init("weight_bytes", .integer(Int64(weightBytes))),
+            .init("limit_bytes", byteLimit.map { .integer(Int64($0)) } ?? .null),
+        ] + outputs.members + [
+            .init("uniform", .bool(isUniform)), .init("points", .array(points)), .init("weights", weights),
+            .init("ranking", .array(losses.map { $0.json(figure: Self.figure) })),
+            .init("sensitivities", sensitivities),
+        ]
     }
 
     /// The summary as a note, and one remark for each weight.
@@ -58,24 +131,21 @@ struct TargetChoice {
         } + pinned.map { "  \($0.name): \($0.scheme) (rule)" }
     }
 
-    var json: JSON {
+    private var weights: JSON {
         func weight(_ weight: (name: String, scheme: String), isPinned: Bool) -> JSON {
             ["name": .string(weight.name), "compress": .string(weight.scheme), "pinned": .bool(isPinned)]
         }
         return .array(chosen.map { weight($0, isPinned: false) } + pinned.map { weight($0, isPinned: true) })
     }
 
-    /// The chosen schemes in the order of their loss, with the rule that would help each.
-    var ranking: JSON { .array(losses.map { $0.json(figure: Self.figure) }) }
-
     /// The measured schemes of each weight.
-    var sensitivities: JSON {
+    private var sensitivities: JSON {
         .array(
-            candidates.map { weight, losses in
+            candidates.map { weight, schemes in
                 [
                     "name": .string(weight),
                     "schemes": .array(
-                        losses.map {
+                        schemes.map {
                             [
                                 "compress": .string($0.scheme), "bytes": .integer(Int64($0.bytes)),
                                 "sqnr": Self.figure($0.sqnr),
@@ -87,6 +157,9 @@ struct TargetChoice {
 
     /// JSON has no infinity: null stands for a weight that costs nothing.
     private static func figure(_ value: Double) -> JSON { value.isFinite ? .number(value) : .null }
+    private static func figure(_ field: JSONField) throws -> Double {
+        field.value == .null ? .infinity : try field.double()
+    }
 }
 
 /// The result of a target: what its compression plan reaches, and where the plan is.
@@ -99,8 +172,10 @@ public struct TargetResult: Sendable {
     public let byteLimit: Int?
     /// The mean bits per weight, over the weights that the target chose schemes for.
     public let bitsPerWeight: Double
-    /// The SQNR in dB of the outputs over the samples, with all weights compressed.
-    public let outputSQNR: Double
+    /// The outputs over the samples, with all weights compressed.
+    public let outputs: SampledOutputs
+    /// The SQNR in dB of the outputs.
+    public var outputSQNR: Double { outputs.sqnr }
     /// All weights that the target chose for have one scheme, but for bytes that were left.
     public let isUniform: Bool
     /// The weights in the order of what their schemes cost the outputs.
@@ -114,7 +189,7 @@ public struct TargetResult: Sendable {
 
     init(_ choice: TargetChoice, in folder: PlanFolder?) {
         (target, weightBytes, byteLimit) = (choice.target, choice.weightBytes, choice.byteLimit)
-        (bitsPerWeight, outputSQNR, isUniform) = (choice.bits, choice.sqnr, choice.isUniform)
+        (bitsPerWeight, outputs, isUniform) = (choice.bits, choice.outputs, choice.isUniform)
         losses = choice.losses
         plan = folder?.path
         (planBytes, statisticsBytes) = (folder?.byteCount ?? 0, folder?.statisticsBytes ?? 0)

@@ -19,6 +19,8 @@ public struct PackageDiff: Equatable, Sendable {
             case asset
             /// The format version or a feature.
             case format
+            /// A rule or another member of a recipe that stands alone.
+            case recipe
         }
         /// The kind of subject that differs.
         public var subject: Subject
@@ -59,6 +61,28 @@ public struct PackageDiff: Equatable, Sendable {
         }
         compare(.asset, Self.assets(left), Self.assets(right))
         compare(.format, Self.format(left), Self.format(right))
+    }
+
+    /// Compares two recipes, as documents.
+    public init(recipes left: JSON, _ right: JSON) {
+        things = "recipes"
+        let recipes = [left, right].map { RecipeFacts(of: $0) }
+        func facts(_ recipe: RecipeFacts) -> [String: String] {
+            Dictionary(recipe.values.map { (Self.bare($0.key), $0.value) }) { first, _ in first }
+        }
+        compare(.recipe, facts(recipes[0]), facts(recipes[1]))
+        if let order = recipes[0].orderDifference(from: recipes[1]) {
+            differences.append(
+                Difference(
+                    subject: .recipe, name: "order of rules", left: "\(Self.bare(order.own)) first",
+                    right: "\(Self.bare(order.other)) first"))
+        }
+    }
+
+    /// Returns the name of a recipe's member without the word that sets it apart in a package.
+    private static func bare(_ name: String) -> String {
+        let word = "recipe "
+        return name.hasPrefix(word) ? String(name.dropFirst(word.count)) : name
     }
 
     private mutating func compare(

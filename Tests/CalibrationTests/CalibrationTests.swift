@@ -140,11 +140,12 @@ struct CalibrationTests {
         let statistics = Dictionary(uniqueKeysWithValues: memory.kept.map { ($0.key.weight, $0.value) })
         #expect(statistics.values.contains { !$0.drift.isEmpty && !$0.heldOut.drifts.isEmpty })
         try withTemporaryFolder { folder in
-            try StatisticsFile.write(statistics, to: "\(folder)/s.safetensors")
+            let schemes = ["a": "int4", "b": "palette:bits=4"]
+            let parts = try StatisticsFile.parts(statistics, schemes: schemes).flatMap { $0.withBytes(Array.init) }
+            try AtomicFile.write(ByteView(parts), to: "\(folder)/s.safetensors", as: .internal)
             let read = try StatisticsFile.read("\(folder)/s.safetensors")
             #expect(read.mapValues(\.digest) == statistics.mapValues(\.digest))
-            let parts = try StatisticsFile.parts(statistics).flatMap { $0.withBytes(Array.init) }
-            #expect(parts == (try MappedFile("\(folder)/s.safetensors").bytes.withBytes(Array.init)))
+            #expect(StatisticsFile.schemes(in: try SafetensorsFile("\(folder)/s.safetensors")) == schemes)
         }
         let metadata = [("columns.0", "2"), ("count.0", "3"), ("input of a", "0")]
         let moments = StoredTensor(name: "moments.0", floats: [1, 0, 1], shape: [3])

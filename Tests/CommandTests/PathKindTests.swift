@@ -25,6 +25,7 @@ struct PathKindTests {
         try write([0x50, 0x4B, 3, 4] + [UInt8](repeating: 0, count: 60), "zipped")
         try FileManager.default.createDirectory(atPath: "\(folder)/plan", withIntermediateDirectories: false)
         for name in ["front.json", "recipe.json"] { try write(Array("{}".utf8), "plan/\(name)") }
+        try write(Array(#"{"default": "int8"}"#.utf8), "recipe.json")
         for words in [
             ["convert", "digits", "--shape", "batch=1,sequence=65", "-q", "-o", "made"],
             ["verify", "record", "states.mlpackage", "-o", "runs"],
@@ -36,7 +37,7 @@ struct PathKindTests {
             .package: "made", .coreML: "states.mlpackage", PathKind(HuggingFaceFormat.self): "digits",
             .tensors: "digits/golden.safetensors",
             .gguf: "quantised", .onnx: "graph.onnx", .pickle: "pickled", .archive: "zipped", .recordedRuns: "runs",
-            .plan: "plan",
+            .plan: "plan", .recipe: "recipe.json",
         ]
     }
 

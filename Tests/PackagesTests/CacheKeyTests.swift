@@ -166,6 +166,22 @@ struct CacheKeyTests {
         #expect(key() == key())
     }
 
+    @Test("of a compression plan: the schemes to choose from, and every field of its package's key")
+    func compressionPlan() {
+        let fields = [CacheKey.Field("option target", "size 12MB"), CacheKey.Field("option calibrate", "a")]
+        func key(_ fields: [CacheKey.Field], _ schemes: String = "int4 int8") -> Digest {
+            CacheKey(planOf: CacheKey(kind: .package, fields: fields), schemes: schemes).digest
+        }
+        var keys = [key(fields), key(fields, "int4"), CacheKey(kind: .package, fields: fields).digest]
+        for index in fields.indices {
+            var other = fields
+            other[index].value += "0"
+            keys.append(key(other))
+        }
+        #expect(Set(keys).count == keys.count)
+        #expect(key(fields) == key(fields))
+    }
+
     @Test("lengths are part of the key: fields cannot run into each other")
     func lengths() {
         let left = CacheKey(kind: .package, fields: [.init("a", "bc")])

@@ -78,7 +78,7 @@ extension Cache {
         let outcome: CacheMiss? =
             switch key.kind {
             case .package: package(for: key).failure
-            case .tensor, .export, .statistics, .packedWeights: contentMiss(for: key)
+            case .tensor, .export, .statistics, .compressionPlan, .packedWeights: contentMiss(for: key)
             }
         guard let outcome else { return CacheExplanation(key: key, miss: nil, nearest: nil, differences: []) }
         let others = entries.map(\.record).filter { $0.key.kind == key.kind && $0.key != key }

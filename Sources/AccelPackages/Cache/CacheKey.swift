@@ -15,6 +15,8 @@ public struct CacheKey: Hashable, Sendable {
         case export
         /// The activation statistics of a weight.
         case statistics
+        /// The schemes that a target has chosen, with all that was measured for it.
+        case compressionPlan = "compression plan"
         /// The weights of a package as the kernels of a processor pack them: derived, and evicted first.
         case packedWeights = "packed weights"
     }

@@ -47,6 +47,21 @@ public struct Budget: Sendable {
     /// The document, as a report repeats it.
     let json: JSON
 
+    /// Creates a budget with one limit: the least SQNR in dB of each output.
+    public init(minimumSQNR decibels: Double) {
+        let glob = "*"
+        file = "the least SQNR"
+        json = ["outputs": [["match": .string(glob), "sqnr": .number(decibels)]]]
+        outputs =
+            Glob(glob).map {
+                [
+                    Rule(
+                        match: Pattern(text: glob, glob: $0),
+                        tolerance: Tolerance(sqnr: decibels, origin: "the least SQNR of all outputs"))
+                ]
+            } ?? []
+    }
+
     /// Reads a budget file.
     public init(path: String) throws { try self.init(JSONField(try JSON.read(path), file: path)) }
 

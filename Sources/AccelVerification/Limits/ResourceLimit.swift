@@ -1,3 +1,5 @@
+import AccelByteIO
+
 /// A figure of a whole package that a budget or a device's profile may limit.
 enum Resource: String, CaseIterable, Sendable {
     case storedBytes = "stored bytes"
@@ -15,8 +17,11 @@ enum Resource: String, CaseIterable, Sendable {
     var missing: String {
         switch self {
         case .storedBytes, .bitsPerWeight: "there are no stored weights here"
-        case .packageBytes, .memoryBytes: "there is no package of accelc here, so this is not known: leave it out"
-        case .speed: "no function was run beside its float32 form: give --against MODEL, and a package of accelc"
+        case .packageBytes, .memoryBytes:
+            "\(rawValue) are known of packages of accelc only, and this is none: leave the limit out"
+        case .speed:
+            "the speed is measured of packages of accelc beside their model: give --against MODEL and a package, or leave the "
+                + "limit out"
         }
     }
 }
@@ -28,4 +33,22 @@ struct ResourceLimit: Sendable {
     let limit: Double
     /// The field of the budget, e.g. `size.bytes`.
     let field: String
+}
+
+extension Subject {
+    /// Checks that this subject has all figures that a budget limits, before anything runs.
+    /// - Throws: `RequestError` naming the field of the budget.
+    public func requireResources(of budget: Budget, hasReference: Bool) throws {
+        for limit in budget.resources where !has(limit.resource, besideReference: hasReference) {
+            throw RequestError("\(budget.file), field \(limit.field): \(limit.resource.missing)")
+        }
+    }
+
+    private func has(_ resource: Resource, besideReference: Bool) -> Bool {
+        switch resource {
+        case .storedBytes, .bitsPerWeight: true
+        case .packageBytes, .memoryBytes: package != nil
+        case .speed: package != nil && besideReference
+        }
+    }
 }

@@ -23,7 +23,16 @@ enum ConvertCommand: Command {
         "accelc convert all-MiniLM-L6-v2 --shape batch=1,sequence=128 --compress int4:block=32",
         "accelc convert Qwen3-0.6B --target-size 400MB --calibrate samples.safetensors -o q.accelpkg",
     ]
-    static var notes: String { "\(shards)\n\n\(ProfileArguments.notes)\n\n\(ConversionArguments.schemes)" }
+    static var notes: String {
+        "\(recipes)\n\n\(shards)\n\n\(ProfileArguments.notes)\n\n\(ConversionArguments.schemes)"
+    }
+    private static let recipes = """
+        A recipe gives weights schemes of their own; the first rule that fits a weight counts:
+          {"default": "palette:bits=4,group=16", "rules": [
+            {"match": "embeddings.*", "compress": "int8"},
+            {"match": "*.query.weight", "atLeast": 10000, "compress": "int8:axis=channel"}]}
+        "accelc inspect RECIPE" lists its rules, and "accelc diff RECIPE RECIPE" what differs.
+        """
     private static let shards = """
         With --shard several processes, or machines with one cache server, share the work: each makes its
         share, and the same command without --shard then finds all of them and writes the package, the same

@@ -4,10 +4,12 @@ import AccelPrograms
 
 enum InspectCommand: Command {
     static let name = "inspect"
-    static let summary = "show what a model, a safetensors file, or a package is"
+    static let summary = "show what a model, a safetensors file, a package, or a recipe is"
     static let file = Positional(
-        "MODEL", "a model as convert takes it, a .safetensors file, a package (folder or zip), or a Core ML package",
-        takes: PathKind.models)
+        "MODEL",
+        "a model as convert takes it, a .safetensors file, a package (folder or zip), a Core ML package, a recipe, "
+            + "or the folder of a plan",
+        takes: PathKind.models + [.recipe, .plan])
     static let shape = Option(
         "shape", .text("DIM=N,.."), "of a model: count multiply-adds for these numbers, not for the usual ones",
         isRepeatable: true)
@@ -35,6 +37,10 @@ enum InspectCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let path = try arguments.required(file)
+        if let recipe = try RecipeFile.open(path) {
+            try arguments.refuse(needs.flatMap(\.options), "\(path) is a recipe", for: "models and packages")
+            return show(recipe.inspection, arguments, console)
+        }
         let source = try source(path, arguments)
         for need in needs where !source.abilities.contains(need.ability) {
             try arguments.refuse(need.options, "\(path) is \(source.title)", for: need.things)
@@ -59,6 +65,10 @@ enum InspectCommand: Command {
             folds: !console.isVerbose)
         var inspection = try (source as? any InspectedSource)?.inspection(request) ?? Inspection(source, request)
         if let checked { inspection.add(checkedFiles: checked) }
+        return show(inspection, arguments, console)
+    }
+
+    private static func show(_ inspection: Inspection, _ arguments: Arguments, _ console: Console) -> ExitStatus {
         if arguments.has(CommonOptions.json) {
             console.print(inspection.json)
         } else {

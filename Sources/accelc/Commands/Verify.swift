@@ -26,6 +26,10 @@ enum VerifyCommand: Command {
         "budget", .input("FILE"),
         "limits of outputs (SQNR, cosine, ...), weights, sizes, memory and speed to keep to (schemas/budget.schema.json)"
     )
+    static let minimumSQNR = Option(
+        "min-sqnr", .text("DB"),
+        "the least SQNR in dB of each output: a budget of this one limit, {\"outputs\": [{\"match\": \"*\", \"sqnr\": DB}]}",
+        excludes: ["budget"])
     static let only = Option(
         "only", .text("STAGE,.."),
         "run these stages alone, which takes less time: \(Stage.allCases.map(\.rawValue).joined(separator: ", "))",
@@ -56,7 +60,7 @@ enum VerifyCommand: Command {
         against, ConversionArguments.configuration.needing([.option("against")]),
         ConversionArguments.ignoredFields.needing([.option("against")]),
         ConversionArguments.adapter.needing([.option("against")]),
-        ConversionArguments.interface.needing([.option("against")]), inputs, golden, seed, only, budget,
+        ConversionArguments.interface.needing([.option("against")]), inputs, golden, seed, only, budget, minimumSQNR,
         ProfileArguments.profile, selfTest,
         runtime, runtimes, python, runtimeTimeout, report, html,
         CommonOptions.json,
@@ -66,6 +70,7 @@ enum VerifyCommand: Command {
     static let examples = [
         "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2",
         "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --budget budget.json --html report.html",
+        "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --min-sqnr 25",
         "accelc verify minilm.mlpackage --against all-MiniLM-L6-v2 --inputs samples.safetensors",
     ]
     static var notes: String { "\(budgets)\n\n\(ProfileArguments.notes)" }
@@ -81,7 +86,8 @@ enum VerifyCommand: Command {
            "allow": {"structure": ["assets/vocab.txt"], "notCompared": ["pooler_output"]}}
         size.bytes is that of the stored weights, size.packageBytes that of all files. The speed is
         measured in five rounds, and beyond its limit only if no round keeps it: leave some room.
-        Package bytes, memory and speed can be limited for packages of accelc only.
+        Package bytes, memory and speed can be limited for packages of accelc only, and are refused for
+        others before anything runs.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
@@ -93,9 +99,11 @@ enum VerifyCommand: Command {
         }
         let options = try options(arguments, console)
         // Before the model is read and converted.
+        if let budget = options.budget {
+            try subject.requireResources(of: budget, hasReference: arguments.has(against))
+        }
         try subject.requireInputs(options.inputs)
         noteAdapters(of: source, arguments, console)
-        let progress = console.progress("verifying")
         var reference: Subject?
         if let model = arguments[against] {
             let original = try ModelFormats.open(model, try arguments.opening)
@@ -106,8 +114,10 @@ enum VerifyCommand: Command {
             throw arguments.usage(
                 "has no --self-test for \(arguments.has(runtime) ? "other runtimes" : source.format.title)")
         }
-        var report = try parity.check(options) { stage, _ in progress.step("\(stage)") }
+        let progress = VerificationProgress(console)
+        var report = try parity.check(options, progress: progress.show)
         if let reference, arguments.has(selfTest) {
+            let progress = console.progress("injecting faults")
             report.selfTest = try SelfTest(of: subject, against: reference)
                 .run(threads: console.threads) { progress.step($0) }
         }
@@ -142,11 +152,25 @@ enum VerifyCommand: Command {
     }
 
     private static func options(_ arguments: Arguments, _ console: Console) throws -> Parity.Options {
-        Parity.Options(
-            stages: try stages(arguments), inputs: try inputSource(arguments),
-            budget: try arguments[budget].map(Budget.init),
+        let stages = try stages(arguments)
+        return Parity.Options(
+            stages: stages, inputs: try inputSource(arguments), budget: try limits(arguments, stages),
             profile: ProfileArguments.profile(arguments),
             threads: console.threads)
+    }
+
+    /// Returns the limits of the command line; nil for none.
+    private static func limits(_ arguments: Arguments, _ stages: Set<Stage>) throws -> Budget? {
+        if let text = arguments[minimumSQNR] {
+            guard let decibels = Double(text), decibels.isFinite else {
+                throw arguments.usage("takes a number of dB such as 25 for --min-sqnr, found \"\(text)\"")
+            }
+            guard stages.contains(.outputs) else {
+                throw arguments.usage("takes --min-sqnr with the stage outputs only, which --only leaves out")
+            }
+            return Budget(minimumSQNR: decibels)
+        }
+        return try arguments[budget].map(Budget.init)
     }
 
     private static func stages(_ arguments: Arguments) throws -> Set<Stage> {

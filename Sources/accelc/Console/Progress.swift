@@ -39,7 +39,7 @@ final class ProgressBar {
     func step(_ item: String) {
         switch style {
         case .bar: if lastDrawn.map({ $0.duration(to: .now) > .milliseconds(50) }) ?? true { draw(item: item) }
-        case .lines: emit("  \(stage): \(item)\n")
+        case .lines: emit("  \(stage)\(total.map { " \(done + 1) of \($0)" } ?? ""): \(item)\n")
         case .json: emit(document(item: item) + "\n")
         case .auto, .none: break
         }

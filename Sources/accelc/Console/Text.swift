@@ -32,7 +32,7 @@ enum Text {
             let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
             return overflow ? nil : bytes
         }
-        return Double(digits).flatMap { Int(exactly: ($0 * Double(factor)).rounded(.down)) }
+        return Double(digits).flatMap { Int(exactly: ($0 * Double(factor)).rounded()) }
     }
 
     /// Parses `0s`, `30 s`, `15m` or `2h`, and a number of seconds without a unit; nil for anything else.

@@ -10,7 +10,7 @@ final class ConversionConsole {
     func show(_ event: ConversionEvent) {
         switch event.kind {
         case .stage: progress = console.progress(event.text, total: event.total)
-        case .weight: progress?.step(event.text)
+        case .weight, .step: progress?.step(event.text)
         case .warning: console.warning(event.text)
         case .remark: console.detail(event.text)
         default: console.note(event.text)
@@ -23,5 +23,6 @@ extension ConversionSettings {
     init(_ arguments: Arguments, _ console: Console) throws {
         self.init(cache: try CacheChoice.cache(arguments, console), threads: console.threads)
         planFolder = arguments[TargetArguments.plan]
+        writesPlan = !arguments.has(TargetArguments.noPlan)
     }
 }

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCalibration
 import AccelConversion
 import AccelPackages
 import AccelPrograms
@@ -15,8 +16,8 @@ struct ConversionSummary {
     let activations: String?
     /// What the target reached; nil without one.
     let target: TargetSummary?
-    /// The SQNR in dB of the outputs over the samples; nil without samples.
-    let outputSQNR: Double?
+    /// The outputs over the samples; nil without samples.
+    let outputs: SampledOutputs?
     let seconds: Double
 
     /// The user requested no shapes, so the package has the model's usual ones.
@@ -32,7 +33,7 @@ struct ConversionSummary {
         weights = made.weights
         activations = try package.activations()
         target = made.target.map { TargetSummary(result: $0) }
-        outputSQNR = made.outputSQNR
+        outputs = made.outputs
         self.seconds = seconds
         let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
         self.hasUsualShapes = hasUsualShapes && isFrozen
@@ -45,10 +46,10 @@ struct ConversionSummary {
             [
                 "\(path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, "
                     + "cache \(cache.rawValue), \(Text.decimals(seconds, 2)) s",
-                coverage.schemeTable(outputSQNR: outputSQNR),
+                coverage.schemeTable(outputSQNR: outputs?.sqnr),
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
                     + (hasUsualShapes ? " (the usual shapes; --shape chooses others)" : ""),
-            ] + (target?.lines ?? []) + (activations.map { [$0] } ?? [])
+            ] + (outputs?.line.map { [$0] } ?? []) + (target?.lines ?? []) + (activations.map { [$0] } ?? [])
             + manifest.provenance.remarks.map { "remark: \($0)" } + [
                 "digest: \(package.digest)"
             ]
@@ -65,7 +66,8 @@ struct ConversionSummary {
             "functions": .array(manifest.functions.map { .string($0.name) }),
             "usual_shapes": .bool(hasUsualShapes),
             "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
-            "outputs_sqnr": outputSQNR.map(JSON.decibels) ?? .null,
+            "outputs_sqnr": outputs.map { JSON.decibels($0.sqnr) } ?? .null,
+            "outputs": outputs?.json ?? .null,
             "target": target?.json ?? .null,
             "coverage": coverage.json,
             "cache": .string(cache.rawValue),

@@ -21,10 +21,13 @@ enum TargetArguments {
             + "that was measured (default: the output's path and .plan)",
         needs: [.option("target-size"), .option("target-bits"), .option("min-sqnr")],
         implied: { arguments in
-            guard [size, bits, sqnr].contains(where: arguments.has) else { return nil }
+            guard [size, bits, sqnr].contains(where: arguments.has), !arguments.has(noPlan) else { return nil }
             return arguments[OutputArguments.output].map { "\(Files.trimmingSlashes($0)).plan" }
         })
-    static let options = [size, bits, sqnr, plan]
+    static let noPlan = Option(
+        "no-plan", .flag, "write no plan: its statistics may be larger than the package", excludes: ["plan"],
+        needs: [.option("target-size"), .option("target-bits"), .option("min-sqnr")])
+    static let options = [size, bits, sqnr, plan, noPlan]
 
     /// Returns nil if there is no target.
     static func target(_ arguments: Arguments) throws -> CompressionTarget? {
@@ -41,7 +44,10 @@ enum TargetArguments {
             guard text.contains(where: \.isLetter) else {
                 throw RequestError("--target-size \(text) has no unit; did you mean \(text)MB? (B, kB, MB or GB)")
             }
-            return CompressionTarget(.bytes(bytes), text: "size \(text.filter { !$0.isWhitespace })")
+            let unit = text.filter(\.isLetter)
+            return CompressionTarget(
+                .bytes(bytes), text: "size \(text.filter { !$0.isWhitespace })",
+                unit: CompressionTarget.SizeUnit(unit, bytes: Text.parseBytes("1\(unit)") ?? 1))
         }
         if let text = arguments[bits] {
             return CompressionTarget(.bits(try number(bits, text)), text: "bits \(text)")

@@ -26,6 +26,7 @@ struct TargetSummary {
             "target": .string(result.target), "weight_bytes": .integer(Int64(result.weightBytes)),
             "limit_bytes": result.byteLimit.map { .integer(Int64($0)) } ?? .null,
             "bits_per_weight": .number(result.bitsPerWeight), "outputs_sqnr": JSON.decibels(result.outputSQNR),
+            "outputs": result.outputs.json,
             "uniform": .bool(result.isUniform),
             "plan": result.plan.map { plan in
                 [
@@ -35,6 +36,24 @@ struct TargetSummary {
             } ?? .null,
             "ranking": .array(result.losses.map { $0.json(figure: JSON.decibels) }),
         ]
+    }
+}
+
+extension SampledOutputs {
+    /// The SQNR of each output, where there are several; those of layers share a line.
+    var line: String? {
+        guard outputs.count > 1 else { return nil }
+        let groups = FoldedNames.all(outputs, name: \.name) { _ in 0 }
+        let figures = groups.map { group in
+            let worst = group.elements.map(\.sqnr).min() ?? .infinity
+            let figure = worst.isFinite ? "\(Text.decimals(worst, 1)) dB" : "exact"
+            return "\(group.name) \(group.elements.count > 1 ? "at least " : "")\(figure)"
+        }
+        return "outputs over the samples: \(figures.joined(separator: ", "))"
+    }
+
+    var json: JSON {
+        .array(outputs.map { ["name": .string($0.name), "sqnr": JSON.decibels($0.sqnr)] })
     }
 }
 

@@ -27,6 +27,7 @@ struct PathKind: Hashable, Sendable {
     static let pickle = PathKind("pickle", "a Python pickle, which is never read")
     static let archive = PathKind("archive", "a zip archive")
     static let recordedRuns = PathKind("recorded-runs", "a folder of recorded runs (verify record)")
+    static let recipe = PathKind("recipe", "a recipe")
     static let plan = PathKind("plan", "a folder of a compression plan")
 
     /// Kinds that the check accepts, so that the code that opens models refuses them with its own advice.
@@ -75,10 +76,22 @@ struct PathKind: Hashable, Sendable {
         if format == .pickle { return .pickle }
         if format == .onnx { return .onnx }
         if isModel || ModelFormats.named(by: path) != nil { return nil }
+        if isRecipe(path) { return .recipe }
         if path.hasSuffix(".safetensors") { return .tensors }
         if let kind = ForeignFormat(named: path).flatMap(Self.kind(of:)) { return kind }
         return format == .zip ? .archive : nil
     }
+
+    /// Returns whether a file is JSON with the member that every recipe has.
+    private static func isRecipe(_ path: String) -> Bool {
+        guard path.hasSuffix(".json"), Files.identity(of: path).map({ $0.size <= recipeBytes }) == true,
+            case .object(let members)? = try? JSON.read(path)
+        else { return false }
+        return members.contains { $0.key == "default" }
+    }
+
+    /// No recipe is larger.
+    private static let recipeBytes = 16 << 20
 
     private static func kind(of format: ForeignFormat) -> PathKind? {
         switch format {

@@ -73,7 +73,7 @@ extension Cache {
     /// inside; nil if it does not.
     private func contradiction(in record: CacheRecord, _ exports: (String) -> ExportProvenance?) -> String? {
         switch record.key.kind {
-        case .tensor, .statistics, .packedWeights: return nil
+        case .tensor, .statistics, .compressionPlan, .packedWeights: return nil
         case .export:
             let format = record.key.fields.first { $0.name == "export format" }?.value ?? ""
             guard let provenance = exports(String(format.prefix { $0 != " " })) else { return nil }

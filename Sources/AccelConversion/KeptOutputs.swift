@@ -1,0 +1,53 @@
+import AccelByteIO
+import AccelCalibration
+import AccelPackages
+
+/// The outputs of a package over samples, which the cache keeps: a conversion that finds its package there runs nothing.
+struct KeptOutputs {
+    private let key: CacheKey
+    private let model: String
+    private let cache: Cache?
+
+    init(of package: Digest, samples: Digest, model: String, in cache: Cache?) {
+        key = CacheKey(outputsOf: package, samples: samples)
+        (self.model, self.cache) = (model, cache)
+    }
+
+    /// The figures of an earlier run; nil if there are none.
+    var found: SampledOutputs? {
+        guard let content = try? cache?.statistics(for: key).get(),
+            let document = try? JSON.parse(content, file: "outputs \(key.digest)")
+        else { return nil }
+        return try? SampledOutputs(JSONField(document, file: "outputs"))
+    }
+
+    /// Keeps the figures, and returns them.
+    func keeping(_ outputs: SampledOutputs) -> SampledOutputs {
+        let text = JSON.object(outputs.members).text()
+        let record = cache?.put(statistics: [ByteView(Array(text.utf8))], for: key, model: model)
+        if let record { cache?.publish(record) }
+        return outputs
+    }
+}
+
+extension SampledOutputs {
+    /// The members of documents: `sqnr`, and `outputs` with that of each. JSON has no infinity: null stands for it.
+    package var members: [JSON.Member] {
+        func figure(_ value: Double) -> JSON { value.isFinite ? .number(value) : .null }
+        return [
+            .init("sqnr", figure(sqnr)),
+            .init("outputs", .array(outputs.map { ["name": .string($0.name), "sqnr": figure($0.sqnr)] })),
+        ]
+    }
+
+    /// Reads the members of a document.
+    /// - Throws: `FormatError` if one is missing.
+    init(_ document: JSONField) throws {
+        func figure(_ field: JSONField) throws -> Double { field.value == .null ? .infinity : try field.double() }
+        self.init(
+            sqnr: try figure(document["sqnr"]),
+            outputs: try document["outputs"].array().map {
+                Output(name: try $0["name"].string(), sqnr: try figure($0["sqnr"]))
+            })
+    }
+}

@@ -1,0 +1,81 @@
+import AccelByteIO
+import AccelTensors
+import AccelWeightCompression
+
+/// A recipe that stands alone, or in the folder of a compression plan.
+struct RecipeFile {
+    /// The path of the recipe's file.
+    let path: String
+    let recipe: Recipe
+    /// What the plan was made for and reaches; nil for a recipe without a plan.
+    private let plan: String?
+
+    /// - Parameter path: a recipe, or the folder of a compression plan.
+    /// - Throws: `FormatError` if it is not valid.
+    init(_ path: String) throws {
+        let isPlan = Files.kind(of: path) == .folder
+        self.path = isPlan ? "\(Files.trimmingSlashes(path))/recipe.json" : path
+        recipe = try Recipe(JSONField(try JSON.read(self.path), file: self.path))
+        guard isPlan else {
+            plan = nil
+            return
+        }
+        let file = "\(Files.trimmingSlashes(path))/front.json"
+        let front = JSONField(try JSON.read(file), file: file)
+        let sqnr = front["sqnr"].value == .null ? "exact" : "\(Text.decimals(try front["sqnr"].double(), 2)) dB"
+        plan =
+            "plan for target \(try front["target"].string()): \(Text.decimals(try front["bits_per_weight"].double(), 2)) bits "
+            + "per weight, outputs over the samples \(sqnr)"
+    }
+
+    /// Returns nil if the path is that of a model.
+    static func open(_ path: String) throws -> RecipeFile? {
+        guard let kind = PathKind(of: path), [.recipe, .plan].contains(kind) else { return nil }
+        return try RecipeFile(path)
+    }
+
+    var inspection: Inspection { Inspection(text: text, json: recipe.json) }
+
+    private var text: String {
+        let base = recipe.mix?.name ?? recipe.defaultCodec.values.request
+        let activations = recipe.activations == .none ? "" : ", activations \(recipe.activations.specification)"
+        var lines = [
+            "\(path): a recipe with \(Wording.count(recipe.rules.count, "rule")), default \(base)\(activations)"
+        ]
+        plan.map { lines.append($0) }
+        if !recipe.rules.isEmpty { lines.append(table) }
+        if let statistics = recipe.statistics {
+            let folder = Files.parentFolder(of: path) ?? "."
+            let file = statistics.file.hasPrefix("/") ? statistics.file : "\(folder)/\(statistics.file)"
+            let size = Files.identity(of: file).map { Text.bytes(Int(clamping: $0.size)) } ?? "which is missing"
+            lines.append("statistics: \(statistics.file), \(size)")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// A row for each rule, in order of precedence. Rules that differ in numbers of their names only share a row.
+    private var table: String {
+        func conditions(_ rule: Recipe.Rule) -> String {
+            let others = [
+                rule.operator.map { "read by \($0)" },
+                rule.atLeast.map { "of \(Wording.grouped($0)) elements or more" },
+            ]
+            return others.compactMap(\.self).joined(separator: ", ")
+        }
+        func effect(_ rule: Recipe.Rule) -> String {
+            rule.codec.values.request + (rule.activations.map { ", activations \($0.specification)" } ?? "")
+        }
+        let groups = FoldedNames.all(recipe.rules, name: { $0.match ?? "*" }) { [conditions($0), effect($0)] }
+        let rows = groups.compactMap { group -> [String]? in
+            group.elements.first.map {
+                [group.name, conditions($0), effect($0), Wording.grouped(group.elements.count)]
+            }
+        }
+        var columns: [(head: String, cell: Int, alignment: Text.Alignment)] = [
+            ("weights", 0, .left), ("stored as", 2, .left), ("rules", 3, .right),
+        ]
+        if rows.contains(where: { !$0[1].isEmpty }) { columns.insert(("that are", 1, .left), at: 1) }
+        return Text.table(
+            columns.map(\.head), rows.map { row in columns.map { row[$0.cell] } }, columns.map(\.alignment))
+    }
+}
