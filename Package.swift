@@ -103,7 +103,7 @@ let package = Package(
         layer("ProgramsTests", over: ["AccelPrograms", "TestSupport"], kind: .test),
         layer("ModelFamiliesTests", over: ["AccelCPURuntime", "AccelModelFamilies", "TestSupport"], kind: .test),
         layer("CalibrationTests", over: ["AccelCalibration", "AccelModelFamilies", "TestSupport"], kind: .test),
-        layer("RuntimeTests", over: ["AccelCPURuntime", "TestSupport"], kind: .test),
+        layer("RuntimeTests", over: ["AccelCPURuntime", "LoadTool", "TestSupport"], kind: .test),
         layer("ExportersTests", over: ["AccelFormats", "TestSupport"], kind: .test),
         layer("PackagesTests", over: ["AccelPackages", "AccelHostTools", "TestSupport"], kind: .test),
         layer("BackendConformance", over: ["Accel"]),

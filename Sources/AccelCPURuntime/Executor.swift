@@ -95,7 +95,7 @@ public final class Executor {
         _ inputs: [String: StoredTensor], until cancellation: Cancellation? = nil,
         observe: ((Step) throws -> Void)? = nil
     ) throws -> [StoredTensor] {
-        try start(with: inputs)
+        try start(with: inputs, until: cancellation)
         guard let observe else {
             try run(until: cancellation)
             return results
@@ -193,12 +193,14 @@ public final class Executor {
     }
 
     /// Takes over the inputs of a run whose calls `step` makes one by one.
-    /// - Throws: `RequestError` for an input of a wrong name, type or shape.
-    public func start(with inputs: [String: StoredTensor]) throws {
+    /// - Throws: `RequestError` for an input of a wrong name, type or shape; as `Cancellation.check` does.
+    public func start(with inputs: [String: StoredTensor], until cancellation: Cancellation? = nil) throws {
         memory.arena.user = nil
         try function.check(inputs)
         for (index, port) in function.inputs.enumerated() {
-            if let tensor = inputs[port.name] { try memory.copyInput(index, from: tensor) }
+            guard let tensor = inputs[port.name] else { continue }
+            try cancellation?.check()
+            try memory.copyInput(index, from: tensor)
         }
     }
 

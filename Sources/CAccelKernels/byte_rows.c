@@ -9,7 +9,9 @@
 
 float ck_byte_row_scale(const int8_t *row, size_t count) { return byte_row_scale(row, count); }
 
-void ck_round_byte_row(const float *x, size_t count, int8_t *row) { CK_CHOOSE(round_byte_row, x, count, row); }
+void ck_round_byte_row(const float *x, size_t count, int8_t *row, ck_cancellation cancellation) {
+    CK_CHOOSE(round_byte_row, x, count, row, cancellation);
+}
 
 void ck_widen_codes(const int8_t *codes, size_t count, float scale, float *target) {
     CK_CHOOSE(widen_codes, codes, count, scale, target);

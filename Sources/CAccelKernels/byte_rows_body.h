@@ -5,10 +5,10 @@ typedef int8_t NAME(bytes) __attribute__((ext_vector_type(16), aligned(1)));
 #define REALS NAME(reals)
 
 /// Returns the scale of a row: max|x| / 127, at least 2^-126; 0 for a row of zeros, NaN for one that is not finite.
-TARGET CK_INLINE float NAME(scale)(const float *x, size_t count) {
+TARGET CK_INLINE float NAME(scale)(const float *x, size_t count, ck_cancellation cancellation) {
     REALS high[2] = {0, 0}, finite[2] = {0, 0};
-    size_t i = 0;
-    for (; i + 32 <= count; i += 32) {
+    const size_t whole = count / 32 * 32;
+    CK_STEPS_OF_ROW(i, 32, whole, cancellation) {
 #pragma clang loop unroll(full)
         for (int v = 0; v < 2; v++) {
             const REALS values = *(const REALS *)(x + i + 16 * v);
@@ -24,7 +24,7 @@ TARGET CK_INLINE float NAME(scale)(const float *x, size_t count) {
         most = high[0][lane] > most ? high[0][lane] : most;
         difference += finite[0][lane];
     }
-    for (; i < count; i++) {
+    for (size_t i = whole; i < count; i++) {
         const float size = __builtin_fabsf(x[i]);
         most = size > most ? size : most;
         difference += x[i] - x[i];
@@ -43,22 +43,22 @@ TARGET CK_INLINE void NAME(codes)(const float *x, float inverse, NAME(bytes) *co
     *codes = __builtin_convertvector(steps, NAME(bytes));
 }
 
-TARGET static void NAME(round_byte_row)(const float *x, size_t count, int8_t *row) {
-    const float scale = NAME(scale)(x, count);
+TARGET static void NAME(round_byte_row)(const float *x, size_t count, int8_t *row, ck_cancellation cancellation) {
+    const float scale = NAME(scale)(x, count, cancellation);
     ck_copy(row + count, &scale, sizeof scale);
     if (!(scale > 0)) {
         for (size_t i = 0; i < count; i++) row[i] = 0;
         return;
     }
     const float inverse = 1 / scale;
-    size_t i = 0;
-    for (; i + 16 <= count; i += 16) NAME(codes)(x + i, inverse, (NAME(bytes) *)(row + i));
-    if (i == count) return;
+    const size_t whole = count / 16 * 16;
+    CK_STEPS_OF_ROW(i, 16, whole, cancellation) NAME(codes)(x + i, inverse, (NAME(bytes) *)(row + i));
+    if (whole == count) return;
     float rest[16] = {0};
     NAME(bytes) last;
-    ck_copy(rest, x + i, (count - i) * sizeof(float));
+    ck_copy(rest, x + whole, (count - whole) * sizeof(float));
     NAME(codes)(rest, inverse, &last);
-    ck_copy(row + i, &last, count - i);
+    ck_copy(row + whole, &last, count - whole);
 }
 
 TARGET static void NAME(widen_codes)(const int8_t *codes, size_t count, float scale, float *target) {

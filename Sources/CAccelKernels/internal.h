@@ -62,6 +62,19 @@ CK_INLINE float sum_of_16(const float lanes[16]) {
     return IN_HALVES(float, values, SUM_OF);
 }
 
+/// Elements of a row that are done before a kernel asks whether the work has to end.
+enum { ck_row_part = 1 << 16 };
+
+CK_INLINE int ck_may_go_on(ck_cancellation cancellation, size_t start) {
+    // The first part is the only one of most rows.
+    return __builtin_expect(start == 0, 1) || !cancellation.must_end || !cancellation.must_end(cancellation.context);
+}
+
+/// A loop over a row: `i` is 0, `step`, 2 `step` and so on, below `count`, until the work has to end. `step` is a power of 2.
+#define CK_STEPS_OF_ROW(i, step, count, cancellation)                                                                   \
+    for (size_t part = 0; part < (count) && ck_may_go_on(cancellation, part); part += ck_row_part)                      \
+        for (size_t i = part, part_end = (count) - part < ck_row_part ? (count) : part + ck_row_part; i < part_end; i += (step))
+
 /// The scale of a row of `count` codes, which follows them.
 CK_INLINE float byte_row_scale(const void *row, size_t count) {
     float scale;

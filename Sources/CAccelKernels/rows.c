@@ -16,7 +16,7 @@ void ck_silu(float *x, size_t count) { CK_CHOOSE(silu, x, count); }
 void ck_exp(float *x, size_t count) { CK_CHOOSE(exp, x, count); }
 void ck_sin(float *x, size_t count) { CK_CHOOSE(sin, x, count); }
 void ck_cos(float *x, size_t count) { CK_CHOOSE(cos, x, count); }
-void ck_softmax(float *row, size_t count) { CK_CHOOSE(softmax, row, count); }
+void ck_softmax(float *row, size_t count, ck_cancellation cancellation) { CK_CHOOSE(softmax, row, count, cancellation); }
 void ck_softmax_scores(float *row, size_t count, float factor, const float *mask) {
     CK_CHOOSE(softmax_scores, row, count, factor, mask);
 }
@@ -30,12 +30,13 @@ void ck_divide_by_weights(const ck_softmax_row *states, size_t rows, float *valu
     CK_CHOOSE(divide_by_weights, states, rows, values, stride, width);
 }
 
-void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count) {
-    CK_CHOOSE(layer_norm, x, gain, shift, epsilon, target, count);
+void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count,
+                   ck_cancellation cancellation) {
+    CK_CHOOSE(layer_norm, x, gain, shift, epsilon, target, count, cancellation);
 }
 
-void ck_rms_norm(const float *x, const float *gain, double epsilon, float *target, size_t count) {
-    CK_CHOOSE(rms_norm, x, gain, epsilon, target, count);
+void ck_rms_norm(const float *x, const float *gain, double epsilon, float *target, size_t count, ck_cancellation cancellation) {
+    CK_CHOOSE(rms_norm, x, gain, epsilon, target, count, cancellation);
 }
 
 void ck_rope(const float *x, const float *cos, const float *sin, size_t half, float *target, size_t width) {

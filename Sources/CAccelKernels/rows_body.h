@@ -24,10 +24,11 @@ TARGET CK_INLINE double NAME(total)(const DOUBLES *lanes) { return IN_HALVES(dou
 TARGET CK_INLINE float NAME(largest_of)(const FLOATS *values) { return IN_HALVES(float, *values, LARGER_OF); }
 
 /// - Parameter is_scored: whether the row is multiplied with `factor` first, and `mask` added unless it is NULL.
-TARGET CK_INLINE void NAME(softmax_row)(float *row, size_t count, float factor, const float *mask, const int is_scored) {
+TARGET CK_INLINE void NAME(softmax_row)(float *row, size_t count, float factor, const float *mask, const int is_scored,
+                                       ck_cancellation cancellation) {
     const float nothing = -__builtin_inff();
     FLOATS largest = nothing;
-    for (size_t i = 0; i < count; i += 16) {
+    CK_STEPS_OF_ROW(i, 16, count, cancellation) {
         FLOATS x;
         NAME(load)(row, i, count, nothing, &x);
         if (is_scored) {
@@ -45,7 +46,7 @@ TARGET CK_INLINE void NAME(softmax_row)(float *row, size_t count, float factor, 
     }
     const FLOATS tops = NAME(largest_of)(&largest);
     DOUBLES sums = 0.0;
-    for (size_t i = 0; i < count; i += 16) {
+    CK_STEPS_OF_ROW(i, 16, count, cancellation) {
         FLOATS x, power;
         NAME(load)(row, i, count, nothing, &x);
         PAIR below;
@@ -60,7 +61,7 @@ TARGET CK_INLINE void NAME(softmax_row)(float *row, size_t count, float factor, 
         NAME(store)(row, i, count, &x);
     }
     float inverse = (float)(1 / NAME(total)(&sums));
-    for (size_t i = 0; i < count; i += 16) {
+    CK_STEPS_OF_ROW(i, 16, count, cancellation) {
         FLOATS x;
         NAME(load)(row, i, count, 0.0f, &x);
         x *= inverse;
@@ -138,23 +139,25 @@ TARGET static void NAME(divide_by_weights)(const ck_softmax_row *states, size_t 
     }
 }
 
-TARGET static void NAME(softmax)(float *row, size_t count) { NAME(softmax_row)(row, count, 1, 0, 0); }
+TARGET static void NAME(softmax)(float *row, size_t count, ck_cancellation cancellation) {
+    NAME(softmax_row)(row, count, 1, 0, 0, cancellation);
+}
 
 TARGET static void NAME(softmax_scores)(float *row, size_t count, float factor, const float *mask) {
-    NAME(softmax_row)(row, count, factor, mask, 1);
+    NAME(softmax_row)(row, count, factor, mask, 1, (ck_cancellation){0, 0});
 }
 
 TARGET static void NAME(layer_norm)(const float *x, const float *gain, const float *shift, double epsilon,
-                                    float *target, size_t count) {
+                                    float *target, size_t count, ck_cancellation cancellation) {
     DOUBLES sums = 0.0;
-    for (size_t i = 0; i < count; i += 16) {
+    CK_STEPS_OF_ROW(i, 16, count, cancellation) {
         FLOATS v;
         NAME(load)(x, i, count, 0.0f, &v);
         sums += WIDE(v);
     }
     double mean = NAME(total)(&sums) / (double)count;
     sums = 0.0;
-    for (size_t i = 0; i < count; i += 16) {
+    CK_STEPS_OF_ROW(i, 16, count, cancellation) {
         FLOATS v;
         NAME(load)(x, i, count, 0.0f, &v);
         DOUBLES distance = WIDE(v) - mean;
@@ -164,7 +167,7 @@ TARGET static void NAME(layer_norm)(const float *x, const float *gain, const flo
     }
     double variance = NAME(total)(&sums) / (double)count;
     double scale = 1 / __builtin_sqrt(variance + epsilon);
-    for (size_t i = 0; i < count; i += 16) {
+    CK_STEPS_OF_ROW(i, 16, count, cancellation) {
         FLOATS v, g, s;
         NAME(load)(x, i, count, 0.0f, &v);
         NAME(load)(gain, i, count, 0.0f, &g);
@@ -174,15 +177,16 @@ TARGET static void NAME(layer_norm)(const float *x, const float *gain, const flo
     }
 }
 
-TARGET static void NAME(rms_norm)(const float *x, const float *gain, double epsilon, float *target, size_t count) {
+TARGET static void NAME(rms_norm)(const float *x, const float *gain, double epsilon, float *target, size_t count,
+                                  ck_cancellation cancellation) {
     DOUBLES sums = 0.0;
-    for (size_t i = 0; i < count; i += 16) {
+    CK_STEPS_OF_ROW(i, 16, count, cancellation) {
         FLOATS v;
         NAME(load)(x, i, count, 0.0f, &v);
         sums += WIDE(v) * WIDE(v);
     }
     double scale = 1 / __builtin_sqrt(NAME(total)(&sums) / (double)count + epsilon);
-    for (size_t i = 0; i < count; i += 16) {
+    CK_STEPS_OF_ROW(i, 16, count, cancellation) {
         FLOATS v, g;
         NAME(load)(x, i, count, 0.0f, &v);
         NAME(load)(gain, i, count, 0.0f, &g);

@@ -19,7 +19,7 @@ extension Kernels {
 
         static func rounded(_ row: [Float]) -> [Int8] {
             var bytes = [Int8](repeating: 99, count: row.count + 5)
-            ck_round_byte_row(row, row.count, &bytes)
+            ck_round_byte_row(row, row.count, &bytes, ck_cancellation())
             return bytes
         }
 

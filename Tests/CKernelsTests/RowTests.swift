@@ -102,7 +102,7 @@ extension Kernels {
                 if size > 6 { row[1] = -Float.greatestFiniteMagnitude }
                 let results = onEachSet {
                     var copy = row + [-7]
-                    ck_softmax(&copy, size)
+                    ck_softmax(&copy, size, ck_cancellation())
                     return copy
                 }
                 #expect(results.agree)
@@ -130,8 +130,8 @@ extension Kernels {
                     }
                     #expect(results.agree)
                     var (plain, masked) = (row.map { $0 * factor }, zip(row, mask).map { $0 * factor + $1 })
-                    ck_softmax(&plain, size)
-                    ck_softmax(&masked, size)
+                    ck_softmax(&plain, size, ck_cancellation())
+                    ck_softmax(&masked, size, ck_cancellation())
                     #expect(results[0] == [plain + [-7], masked + [-7]])
                 }
             }
@@ -142,11 +142,35 @@ extension Kernels {
             for row in [[1, .nan, 3], [Float](repeating: -.infinity, count: 5)] {
                 for result in onEachSet({
                     var copy = row
-                    ck_softmax(&copy, copy.count)
+                    ck_softmax(&copy, copy.count, ck_cancellation())
                     return copy
                 }) {
                     #expect(result.allSatisfy { $0.isNaN })
                 }
+            }
+        }
+
+        @Test("a long row has the same bits on every set, and is left between two parts when the work has to end")
+        func longRows() {
+            var generator = SeededGenerator(seed: 12)
+            let size = 5 << 15
+            let (row, gain) = (generator.floats(size), generator.floats(size))
+            let ending = ck_cancellation(must_end: { _ in 1 }, context: nil)
+            let kernels: [(UnsafeMutablePointer<Float>, ck_cancellation) -> Void] = [
+                { ck_softmax($0, size, $1) }, { ck_layer_norm($0, gain, gain, 1e-5, $0, size, $1) },
+                { ck_rms_norm($0, gain, 1e-6, $0, size, $1) },
+            ]
+            for kernel in kernels {
+                let results = onEachSet {
+                    var copy = row
+                    kernel(&copy, ck_cancellation())
+                    return copy
+                }
+                #expect(results.agree)
+                var copy = row
+                kernel(&copy, ending)
+                #expect(copy[..<(1 << 16)] != row[..<(1 << 16)])
+                #expect(copy[(1 << 16)...] == row[(1 << 16)...])
             }
         }
 
@@ -160,7 +184,7 @@ extension Kernels {
                     let results = onEachSet {
                         var target = x + [-7]
                         target.withUnsafeMutableBufferPointer {
-                            ck_layer_norm($0.baseAddress, gain, shift, 1e-12, $0.baseAddress, size)
+                            ck_layer_norm($0.baseAddress, gain, shift, 1e-12, $0.baseAddress, size, ck_cancellation())
                         }
                         return target
                     }
@@ -188,7 +212,7 @@ extension Kernels {
                     let results = onEachSet {
                         var target = x + [-7]
                         target.withUnsafeMutableBufferPointer {
-                            ck_rms_norm($0.baseAddress, gain, 1e-5, $0.baseAddress, size)
+                            ck_rms_norm($0.baseAddress, gain, 1e-5, $0.baseAddress, size, ck_cancellation())
                         }
                         return target
                     }
@@ -232,7 +256,7 @@ extension Kernels {
             let shift: [Float] = (0..<37).map { Float($0) }
             for result in onEachSet({
                 var target = [Float](repeating: value, count: 37)
-                ck_layer_norm(target, [Float](repeating: 2, count: 37), shift, 1e-12, &target, 37)
+                ck_layer_norm(target, [Float](repeating: 2, count: 37), shift, 1e-12, &target, 37, ck_cancellation())
                 return target
             }) {
                 #expect(result == shift)

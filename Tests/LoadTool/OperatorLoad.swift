@@ -9,6 +9,10 @@ struct OperatorLoad {
     let name: String
     let program: ModelPlan
     let inputs: [String: StoredTensor]
+    /// Elements of the largest input or output.
+    let elements: Int
+    /// Multiply-adds of a product; 0 for any other operator.
+    let multiplyAdds: Int
 
     /// - Parameters:
     ///   - shapes: of the inputs. Integers are indices below `limit`.
@@ -33,6 +37,9 @@ struct OperatorLoad {
         let frozen = try builder.finish().freezing(ShapeBindings())
         program = try Recipe(default: Codecs.codec(codec)).compressing([frozen], threads: 2).planned()
         self.inputs = inputs
+        elements = max(
+            shapes.map(\.shape.count).max() ?? 0, program.functions[0].outputs.map(\.operand.shape.count).max() ?? 0)
+        multiplyAdds = operation.multiplyAdds(shapes.map(\.shape))
     }
 
     /// An input: its type and shape.

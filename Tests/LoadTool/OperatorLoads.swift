@@ -3,26 +3,29 @@ import AccelTensors
 
 /// A load for every operator of the registry; most have one of short rows and one of a single long row, whose work is
 /// divided differently. Each is made when it is its turn: they take up to 400 MB.
-enum OperatorLoads {
+struct OperatorLoads {
     typealias Make = @Sendable () throws -> OperatorLoad
+    /// The sides of matrices and images are divided by this power of 2, at most 16; the elements of a large tensor by its square.
+    let scale: Int
     /// Elements of a large tensor.
-    private static let many = 1 << 24
-    private static let rows = many / 64
+    private var many: Int { (1 << 24) / (scale * scale) }
+    private var rows: Int { many / 64 }
+    private func side(_ size: Int) -> Int { size / scale }
 
-    static let all: [(operation: String, loads: [Make])] = elementwise + alongAxes + moving + products + windows
+    var all: [(operation: String, loads: [Make])] { elementwise + alongAxes + moving + products + windows }
 
-    private static func load(
+    private func load(
         _ note: String, _ operation: any Operator, _ inputs: [OperatorLoad.Operand], weights: Int = .max,
         codec: String = "float32"
     ) -> Make {
         { try OperatorLoad(note, operation, inputs, weights: weights, codec: codec) }
     }
 
-    private static func entry(_ operation: any Operator, _ loads: Make...) -> (String, [Make]) {
+    private func entry(_ operation: any Operator, _ loads: Make...) -> (String, [Make]) {
         (operation.name, loads)
     }
 
-    private static let elementwise: [(String, [Make])] = {
+    private var elementwise: [(String, [Make])] {
         let unary: [any Operator] = [
             Gelu(.erf), Relu(), Sigmoid(), Silu(), Tanh(), Negate(), Exp(), Erf(), Log(), Sqrt(), Rsqrt(), Sin(), Cos(),
             Floor(), LeakyRelu(slope: 0.2), Elu(alpha: 0.75),
@@ -48,9 +51,9 @@ enum OperatorLoads {
                     Snake(epsilon: 1e-9),
                     load("channels", Snake(epsilon: 1e-9), [.floats(1, 64, rows), .floats(1, 64, 1)])),
             ]
-    }()
+    }
 
-    private static let alongAxes: [(String, [Make])] = {
+    private var alongAxes: [(String, [Make])] {
         let norm = LayerNorm(epsilon: 1e-5)
         let (root, length, group) = (RMSNorm(epsilon: 1e-6), L2Norm(), GroupNorm(groups: 1, epsilon: 1e-5))
         let instance = InstanceNorm(epsilon: 1e-5)
@@ -85,45 +88,50 @@ enum OperatorLoads {
                 WidenRows(), load("one row", WidenRows(), [.floats(1, many)]),
                 load("rows", WidenRows(), [.floats(rows, 64)])),
         ]
-    }()
+    }
 
-    private static let moving: [(String, [Make])] = [
-        entry(
-            Gather(), load("rows", Gather(), [.floats(1 << 16, 64), .integers(below: 1 << 16, rows)]),
-            load("long rows", Gather(), [.floats(2, many / 8), .integers(below: 2, 8)])),
-        entry(
-            Concat(axis: 0), load("one after the other", Concat(axis: 0), [.floats(many), .floats(many)]),
-            load("columns", Concat(axis: 1), [.floats(rows, 32), .floats(rows, 32)])),
-        // Views: a copy of what they show is the output.
-        entry(Reshape(to: []), load("rows", Reshape(to: [64, Dimension(rows)]), [.floats(rows, 64)])),
-        entry(Transpose([]), load("rows", Transpose([1, 0]), [.floats(rows, 64)])),
-        entry(
-            Slice(begin: [], sizes: []),
-            load("columns", Slice(begin: [0, 1], sizes: [Dimension(rows), 62]), [.floats(rows, 64)])),
-        entry(
-            Expand(to: []), load("a row", Expand(to: [Dimension(rows), 64]), [.floats(1, 64)]),
-            load("a column", Expand(to: [64, Dimension(rows)]), [.floats(64, 1)])),
-        entry(
-            Pad(.constant, before: [], after: []),
-            load("one row", Pad(.constant, before: [0, 9], after: [0, 9]), [.floats(1, many)]),
-            load("rows", Pad(.reflect, before: [0, 9], after: [0, 9]), [.floats(rows, 64)])),
-        entry(
-            Resize(.nearest, to: []),
-            load("nearest", Resize(.nearest, to: [Dimension(many)]), [.floats(1, 1, many / 2)]),
-            load("linear", Resize(.linear, to: [Dimension(many)]), [.floats(1, 1, many / 2)]),
-            load("an image", Resize(.linear, to: [4096, 4096]), [.floats(1, 1, 2048, 2048)])),
-        entry(
-            Rope(), load("positions", Rope(), [.floats(1, 8, 1 << 15, 64), .floats(1 << 15, 32), .floats(1 << 15, 32)])),
-        entry(
-            UpdateSlice(axis: 0),
-            load("rows", UpdateSlice(axis: 0), [.floats(rows, 64), .floats(rows / 2, 64), .integers(below: 1)]),
-            load("columns", UpdateSlice(axis: 1), [.floats(64, rows), .floats(64, rows / 2), .integers(below: 1)])),
-    ]
+    private var moving: [(String, [Make])] {
+        [
+            entry(
+                Gather(), load("rows", Gather(), [.floats(rows / 4, 64), .integers(below: Int64(rows / 4), rows)]),
+                load("long rows", Gather(), [.floats(2, many / 8), .integers(below: 2, 8)])),
+            entry(
+                Concat(axis: 0), load("one after the other", Concat(axis: 0), [.floats(many), .floats(many)]),
+                load("columns", Concat(axis: 1), [.floats(rows, 32), .floats(rows, 32)])),
+            // Views: a copy of what they show is the output.
+            entry(Reshape(to: []), load("rows", Reshape(to: [64, Dimension(rows)]), [.floats(rows, 64)])),
+            entry(Transpose([]), load("rows", Transpose([1, 0]), [.floats(rows, 64)])),
+            entry(
+                Slice(begin: [], sizes: []),
+                load("columns", Slice(begin: [0, 1], sizes: [Dimension(rows), 62]), [.floats(rows, 64)])),
+            entry(
+                Expand(to: []), load("a row", Expand(to: [Dimension(rows), 64]), [.floats(1, 64)]),
+                load("a column", Expand(to: [64, Dimension(rows)]), [.floats(64, 1)])),
+            entry(
+                Pad(.constant, before: [], after: []),
+                load("one row", Pad(.constant, before: [0, 9], after: [0, 9]), [.floats(1, many)]),
+                load("rows", Pad(.reflect, before: [0, 9], after: [0, 9]), [.floats(rows, 64)])),
+            entry(
+                Resize(.nearest, to: []),
+                load("nearest", Resize(.nearest, to: [Dimension(many)]), [.floats(1, 1, many / 2)]),
+                load("linear", Resize(.linear, to: [Dimension(many)]), [.floats(1, 1, many / 2)]),
+                load(
+                    "an image", Resize(.linear, to: [Dimension(side(4096)), Dimension(side(4096))]),
+                    [.floats(1, 1, side(2048), side(2048))])),
+            entry(
+                Rope(),
+                load("positions", Rope(), [.floats(1, 8, rows / 8, 64), .floats(rows / 8, 32), .floats(rows / 8, 32)])),
+            entry(
+                UpdateSlice(axis: 0),
+                load("rows", UpdateSlice(axis: 0), [.floats(rows, 64), .floats(rows / 2, 64), .integers(below: 1)]),
+                load("columns", UpdateSlice(axis: 1), [.floats(64, rows), .floats(64, rows / 2), .integers(below: 1)])),
+        ]
+    }
 
-    private static let products: [(String, [Make])] = {
-        let matrix: [OperatorLoad.Operand] = [.floats(256, 2048), .floats(4096, 2048)]
-        let vector: [OperatorLoad.Operand] = [.floats(1, 4096), .floats(8192, 4096)]
-        let tall: [OperatorLoad.Operand] = [.floats(1 << 15, 1024), .floats(512, 1024)]
+    private var products: [(String, [Make])] {
+        let matrix: [OperatorLoad.Operand] = [.floats(side(256), side(2048)), .floats(side(4096), side(2048))]
+        let vector: [OperatorLoad.Operand] = [.floats(1, side(4096)), .floats(side(8192), side(4096))]
+        let tall: [OperatorLoad.Operand] = [.floats(rows / 8, side(1024)), .floats(side(512), side(1024))]
         let attention = Attention(scale: 0.125)
         return [
             entry(
@@ -138,41 +146,52 @@ enum OperatorLoads {
                 load("many rows", QuantizedLinear(), tall, weights: 1, codec: "int8"),
                 load("a vector", QuantizedLinear(), vector, weights: 1, codec: "int8")),
             entry(
-                MatMul(), load("squares", MatMul(), [.floats(1536, 1536), .floats(1536, 1536)]),
-                load("few rows", MatMul(), [.floats(2, 4096), .floats(4096, 4096)]),
-                load("many rows", MatMul(), [.floats(1 << 15, 1024), .floats(1024, 256)])),
+                MatMul(),
+                load("squares", MatMul(), [.floats(side(1536), side(1536)), .floats(side(1536), side(1536))]),
+                load("few rows", MatMul(), [.floats(2, side(4096)), .floats(side(4096), side(4096))]),
+                load("many rows", MatMul(), [.floats(rows / 8, side(1024)), .floats(side(1024), side(256))])),
             entry(
                 attention,
-                load("a text", attention, [.floats(1, 4, 2048, 64), .floats(1, 4, 2048, 64), .floats(1, 4, 2048, 64)]),
+                load("a text", attention, [OperatorLoad.Operand](repeating: .floats(1, 4, side(2048), 64), count: 3)),
                 load(
                     "a token", attention,
-                    [.floats(1, 4, 1, 64), .floats(1, 4, 1 << 16, 64), .floats(1, 4, 1 << 16, 64)])),
+                    [.floats(1, 4, 1, 64), .floats(1, 4, rows / 4, 64), .floats(1, 4, rows / 4, 64)])),
             entry(
                 LSTMCell(),
                 load(
                     "a batch", LSTMCell(),
-                    [.floats(64, 1024), .floats(2, 64, 1024), .floats(4096, 1024), .floats(4096, 1024)]),
+                    [
+                        .floats(side(64), side(1024)), .floats(2, side(64), side(1024)),
+                        .floats(side(4096), side(1024)), .floats(side(4096), side(1024)),
+                    ]),
                 load(
                     "one", LSTMCell(),
-                    [.floats(1, 2048), .floats(2, 1, 2048), .floats(8192, 2048), .floats(8192, 2048)])),
+                    [
+                        .floats(1, side(2048)), .floats(2, 1, side(2048)), .floats(side(8192), side(2048)),
+                        .floats(side(8192), side(2048)),
+                    ])),
         ]
-    }()
+    }
 
-    private static let windows: [(String, [Make])] = {
+    private var windows: [(String, [Make])] {
         let image = Conv(Window(axes: 2, padding: 1))
-        let depth = Conv(Window(padding: 3), groups: 256)
+        let depth = Conv(Window(padding: 3), groups: side(256))
         let up = ConvTranspose(Window(stride: 2, padding: 1))
         let larger = ConvTranspose(Window(axes: 2, stride: 2, padding: 1))
         return [
             entry(
-                Conv(), load("a signal", Conv(Window(padding: 1)), [.floats(1, 128, 16384), .floats(128, 128, 3)]),
+                Conv(),
+                load(
+                    "a signal", Conv(Window(padding: 1)),
+                    [.floats(1, side(128), many / 1024), .floats(side(128), side(128), 3)]),
                 load("one channel", Conv(Window(padding: 15)), [.floats(1, 1, many / 8), .floats(1, 1, 31)]),
-                load("an image", image, [.floats(1, 64, 160, 160), .floats(64, 64, 3, 3)]),
-                load("channels apart", depth, [.floats(1, 256, 16384), .floats(256, 1, 7)])),
+                load(
+                    "an image", image, [.floats(1, side(64), side(160), side(160)), .floats(side(64), side(64), 3, 3)]),
+                load("channels apart", depth, [.floats(1, side(256), many / 1024), .floats(side(256), 1, 7)])),
             entry(
-                up, load("a signal", up, [.floats(1, 128, 8192), .floats(128, 128, 4)]),
+                up, load("a signal", up, [.floats(1, side(128), many / 2048), .floats(side(128), side(128), 4)]),
                 load("one channel", up, [.floats(1, 1, many / 8), .floats(1, 1, 4)]),
-                load("an image", larger, [.floats(1, 64, 96, 96), .floats(64, 32, 4, 4)])),
+                load("an image", larger, [.floats(1, side(64), side(96), side(96)), .floats(side(64), side(32), 4, 4)])),
         ]
-    }()
+    }
 }

@@ -4,6 +4,7 @@ import AccelTensors
 import Testing
 
 @testable import AccelCPURuntime
+@testable import LoadTool
 
 @Suite("Pieces of steps")
 struct PieceTests {
@@ -27,17 +28,38 @@ struct PieceTests {
         }
     }
 
-    @Test("a single long row is divided between pieces", arguments: pointwise)
-    func divided(name: String, operation: any Operator, types: [ElementType]) throws {
-        let program = try SmallProgram { maker in
-            let inputs = types.map { maker.input(HostTensor(1, filling: TensorType($0, shape: [1, 1 << 16]))) }
-            return try [maker.builder.apply(operation, inputs)]
-        }
-        #expect(try Executor(program.program, threads: 1).steps.contains { $0.step.pieces >= 2 })
-    }
+    /// The work between two questions whether a run has to end: at most some milliseconds.
+    private static let (elements, multiplyAdds) = (1 << 16, 1 << 23)
 
-    private static let pointwise: [(String, any Operator, [ElementType])] =
-        ([Add(), Subtract(), Multiply(), Divide(), Maximum(), Minimum(), Power(), Modulo(), Atan2(), Compare(.less)]
-            as [any Operator]).map { ($0.name, $0, [.float32, .float32]) }
-        + [(Select.name, Select(), [.bool, .float32, .float32]), (Relu.name, Relu(), [.float32])]
+    @Test(
+        "a run of any operator asks often whether it has to end, and leaves nothing behind when it does",
+        arguments: Operators.all.map { $0.name })
+    func cancellation(operation: String) throws {
+        let loads = try #require(OperatorLoads(scale: 8).all.first { $0.operation == operation }).loads
+        for make in loads {
+            let load = try make()
+            let session = try Session(load.program)
+            func run(asking most: Int) throws -> (outputs: [HostTensor]?, questions: Int) {
+                let questions = Locked(0)
+                let cancellation = Cancellation(or: {
+                    questions.withLock {
+                        $0 += 1
+                        return $0 > most
+                    }
+                })
+                let outputs = try? session.run(0, load.inputs, until: cancellation).map { HostTensor($0) }
+                return (outputs, questions.withLock { $0 })
+            }
+            let whole = try run(asking: .max)
+            // Other questions are asked before each input and call, and at the end. A view is no call: only its output is copied.
+            let calls = load.program.functions[0].calls.count
+            let asked = whole.questions - load.inputs.count - calls - 1
+            let expected =
+                calls == 0 ? 0 : max(load.elements / Self.elements, load.multiplyAdds / Self.multiplyAdds)
+            #expect(asked >= expected, "\(load.name): asked \(asked) times, expected \(expected)")
+            let half = try run(asking: whole.questions / 2)
+            #expect(half.outputs == nil && half.questions == whole.questions / 2 + 1, "\(load.name)")
+            #expect(try run(asking: .max).outputs == whole.outputs, "\(load.name)")
+        }
+    }
 }

@@ -70,6 +70,6 @@ struct AttentionMask: Sendable {
         }
         let start = mask.start + keys.lowerBound * mask.step
         for key in 0..<keys.count { scores[key] = scores[key] * scale + start[key * mask.step] }
-        ck_softmax(scores, keys.count)
+        ck_softmax(scores, keys.count, ck_cancellation())
     }
 }

@@ -7,24 +7,27 @@ struct CumulativeSumKernel: Kernel {
     private let source: OperandMemory
     private let target: OperandMemory
     private let (outer, size, inner): (Int, Int, Int)
+    private let workspace: Workspace
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? CumulativeSum else { throw Unsuitable("is for cumsum only") }
         try call.requireContiguousFloats(call.inputs + call.outputs)
-        (source, target) = (call.inputs[0], call.outputs[0])
+        (source, target, workspace) = (call.inputs[0], call.outputs[0], call.workspace)
         (outer, size, inner) = source.shape.sections(of: operation.axis)
     }
 
     var steps: [KernelStep] {
         [
-            .rows(outer * inner, width: size) { [size, inner] rows in
+            .rows(outer * inner, width: size) { [size, inner, workspace] rows in
                 guard let source = source.contiguousFloats, let target = target.contiguousFloats else { return }
                 for row in rows {
                     let start = row / inner * size * inner + row % inner
                     var sum = 0.0
-                    for index in 0..<size {
-                        sum += Double(source[start + index * inner])
-                        target[start + index * inner] = Float(sum)
+                    workspace.forEachPart(of: size) { indices in
+                        for index in indices {
+                            sum += Double(source[start + index * inner])
+                            target[start + index * inner] = Float(sum)
+                        }
                     }
                 }
             }

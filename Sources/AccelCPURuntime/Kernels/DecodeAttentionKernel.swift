@@ -13,6 +13,7 @@ struct DecodeAttentionKernel: Kernel {
     private let mask: AttentionMask?
     private let target: OperandMemory
     private let scale: Float
+    private let workspace: Workspace
 
     private var heads: Int { q.shape.dimensions[1] }
     private var keyHeads: Int { k.shape.dimensions[1] }
@@ -24,6 +25,7 @@ struct DecodeAttentionKernel: Kernel {
             call.inputs[0].shape.dimensions[2] == 1, "takes one query row, not \(call.inputs[0].shape.dimensions[2])")
         try call.requireKeysInMemory()
         (q, k, v, target) = (call.inputs[0], call.inputs[1], call.inputs[2], call.outputs[0])
+        workspace = call.workspace
         for operand in [q, k, v, target] {
             try call.require(
                 operand.layout.strides[3] == 1 || operand.shape.dimensions[3] == 1, "reads rows without gaps only")
@@ -59,14 +61,17 @@ struct DecodeAttentionKernel: Kernel {
         let (depth, valueWidth) = (self.q.shape.dimensions[3], self.target.shape.dimensions[3])
         if let keys = k.halves, let values = v.halves {
             ck_dot_halves(query, keys + firstKey, CK_F16, keyStride, seen.count, depth, scores)
+            if workspace.isCancelled { return }
             AttentionMask.softmax(of: scores, times: scale, seen, mask)
             ck_weighted_sum_halves(scores, values + firstValue, valueStride, seen.count, valueWidth, result)
         } else if let keys = k.codes, let values = v.codes {
             ck_dot_byte_rows(query, keys + firstKey, keyStride, seen.count, depth, scores)
+            if workspace.isCancelled { return }
             AttentionMask.softmax(of: scores, times: scale, seen, mask)
             ck_weighted_sum_byte_rows(scores, values + firstValue, valueStride, seen.count, valueWidth, result)
         } else if let keys = k.floats, let values = v.floats {
             ck_dot(query, keys + firstKey, keyStride, seen.count, depth, scores)
+            if workspace.isCancelled { return }
             AttentionMask.softmax(of: scores, times: scale, seen, mask)
             ck_weighted_sum(scores, values + firstValue, valueStride, seen.count, valueWidth, result)
         }

@@ -35,9 +35,9 @@ struct GatherKernel: Kernel {
 
     var steps: [KernelStep] {
         let (count, width) = (indices.shape.count, width)
-        let rowsAtOnce = max(1, (1 << 13) / max(width, 1))
-        let pieces = (count + rowsAtOnce - 1) / rowsAtOnce
         if let weight = table.storedWeight {
+            let rowsAtOnce = max(1, (1 << 13) / max(width, 1))
+            let pieces = (count + rowsAtOnce - 1) / rowsAtOnce
             return [
                 KernelStep(pieces, scratchFloats: weight.scratchFloats(rows: 1)) { piece, scratch in
                     guard let index = indices.start(as: Int64.self), let target = target.contiguousFloats else {
@@ -52,12 +52,12 @@ struct GatherKernel: Kernel {
         }
         let bytes = width * table.elementType.byteCount
         return [
-            KernelStep(pieces) { piece, _ in
+            .blocks(count, width: bytes, elements: 1 << 15) { positions, part in
                 guard let index = indices.start(as: Int64.self), let tableStart = table.bytes, let start = target.bytes
                 else { return }
-                for position in piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, count) {
-                    (start + position * bytes).copyMemory(
-                        from: tableStart + Int(index[position]) * bytes, byteCount: bytes)
+                for position in positions {
+                    (start + position * bytes + part.lowerBound).copyMemory(
+                        from: tableStart + Int(index[position]) * bytes + part.lowerBound, byteCount: part.count)
                 }
             }
         ]

@@ -19,13 +19,14 @@ struct HalfCastKernel: Kernel {
     }
 
     var steps: [KernelStep] {
-        let (source, target, width) = (rows.source, rows.target, rows.width)
+        let (source, target) = (rows.source, rows.target)
         return [
-            rows.step { from, to in
+            rows.stepOfParts { row, targetRow, columns in
+                let (from, to) = (row + columns.lowerBound, targetRow + columns.lowerBound)
                 if let floats = source.floats, let halves = target.halves {
-                    ck_f32_to_f16(floats + from, halves + to, width)
+                    ck_f32_to_f16(floats + from, halves + to, columns.count)
                 } else if let halves = source.halves, let floats = target.floats {
-                    ck_f16_to_f32(halves + from, floats + to, width)
+                    ck_f16_to_f32(halves + from, floats + to, columns.count)
                 }
             }
         ]

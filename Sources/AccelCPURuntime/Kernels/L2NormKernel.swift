@@ -7,11 +7,12 @@ struct L2NormKernel: Kernel {
     private let source: OperandMemory
     private let target: OperandMemory
     private let epsilon: Double
+    private let workspace: Workspace
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? L2Norm else { throw Unsuitable("is for l2_norm only") }
         try call.requireContiguousFloats(call.inputs + call.outputs)
-        (source, target) = (call.inputs[0], call.outputs[0])
+        (source, target, workspace) = (call.inputs[0], call.outputs[0], call.workspace)
         epsilon = operation.epsilon
     }
 
@@ -23,9 +24,13 @@ struct L2NormKernel: Kernel {
                 for row in rows {
                     let (x, y) = (source + row * width, target + row * width)
                     var squares = 0.0
-                    for column in 0..<width { squares += Double(x[column]) * Double(x[column]) }
+                    workspace.forEachPart(of: width) { columns in
+                        for column in columns { squares += Double(x[column]) * Double(x[column]) }
+                    }
                     let length = max(squares.squareRoot(), epsilon)
-                    for column in 0..<width { y[column] = Float(Double(x[column]) / length) }
+                    workspace.forEachPart(of: width) { columns in
+                        for column in columns { y[column] = Float(Double(x[column]) / length) }
+                    }
                 }
             }
         ]

@@ -11,11 +11,13 @@ struct LayerNormKernel: Kernel {
     private let target: OperandMemory
     private let epsilon: Double
     private let zeros: [Float]
+    private let workspace: Workspace
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? LayerNorm else { throw Unsuitable("is for layer_norm only") }
         try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, gain, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
+        workspace = call.workspace
         shift = call.input("bias")
         epsilon = operation.epsilon
         zeros = shift == nil ? [Float](repeating: 0, count: gain.shape.count) : []
@@ -32,7 +34,8 @@ struct LayerNormKernel: Kernel {
                 zeros.withUnsafeBufferPointer { zeros in
                     let shift = shift?.contiguousFloats.map { UnsafePointer($0) } ?? zeros.baseAddress
                     for row in rows {
-                        ck_layer_norm(source + row * width, gain, shift, epsilon, target + row * width, width)
+                        ck_layer_norm(
+                            source + row * width, gain, shift, epsilon, target + row * width, width, workspace.question)
                     }
                 }
             }

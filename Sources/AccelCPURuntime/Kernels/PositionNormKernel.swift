@@ -63,9 +63,8 @@ struct PositionNormKernel: Kernel {
                 let (x, y) = (source + row * width * positions, target + row * width * positions)
                 // Only instance norms, whose width is 1, have positions that do not count.
                 let values = width == 1 ? count : width * positions
-                let mean = Self.sum(x, values) { $0 } / Double(values)
-                if workspace.isCancelled { return }
-                let variance = Self.sum(x, values) { ($0 - mean) * ($0 - mean) } / Double(values)
+                let mean = sum(x, values) { $0 } / Double(values)
+                let variance = sum(x, values) { ($0 - mean) * ($0 - mean) } / Double(values)
                 let factor = 1 / (variance + epsilon).squareRoot()
                 for index in 0..<width {
                     if workspace.isCancelled { return }
@@ -73,8 +72,12 @@ struct PositionNormKernel: Kernel {
                     let scale = Double(weights?[channel] ?? 1) * factor
                     let shift = Double(biases?[channel] ?? 0) - mean * scale
                     let (from, to) = (x + index * positions, y + index * positions)
-                    for position in 0..<count { to[position] = Float(Double(from[position]) * scale + shift) }
-                    for position in count..<positions { to[position] = 0 }
+                    workspace.forEachPart(of: count) { positions in
+                        for position in positions { to[position] = Float(Double(from[position]) * scale + shift) }
+                    }
+                    workspace.forEachPart(of: positions - count) { rest in
+                        for position in rest { to[count + position] = 0 }
+                    }
                 }
             }
         ]
@@ -82,12 +85,14 @@ struct PositionNormKernel: Kernel {
 
     /// Sums in float64, eight side by side.
     @inline(__always)
-    private static func sum(
+    private func sum(
         _ x: UnsafePointer<Float>, _ count: Int, _ function: (SIMD8<Double>) -> SIMD8<Double>
     ) -> Double {
         var sums = SIMD8<Double>.zero
-        for start in stride(from: 0, to: count & ~7, by: 8) {
-            sums += function(SIMD8<Double>(UnsafeRawPointer(x + start).loadUnaligned(as: SIMD8<Float>.self)))
+        workspace.forEachPart(of: count & ~7) { part in
+            for start in stride(from: part.lowerBound, to: part.upperBound, by: 8) {
+                sums += function(SIMD8<Double>(UnsafeRawPointer(x + start).loadUnaligned(as: SIMD8<Float>.self)))
+            }
         }
         var rest = 0.0
         for index in count & ~7..<count { rest += function(SIMD8(repeating: Double(x[index])))[0] }

@@ -8,11 +8,13 @@ struct RMSNormKernel: Kernel {
     private let gain: OperandMemory
     private let target: OperandMemory
     private let epsilon: Double
+    private let workspace: Workspace
 
     init(_ call: PreparedCall) throws(Unsuitable) {
         guard let operation = call.operation as? RMSNorm else { throw Unsuitable("is for rms_norm only") }
         try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, gain, target) = (call.inputs[0], call.inputs[1], call.outputs[0])
+        workspace = call.workspace
         epsilon = operation.epsilon
     }
 
@@ -25,7 +27,7 @@ struct RMSNormKernel: Kernel {
                     let gain = gain.contiguousFloats
                 else { return }
                 for row in rows {
-                    ck_rms_norm(source + row * width, gain, epsilon, target + row * width, width)
+                    ck_rms_norm(source + row * width, gain, epsilon, target + row * width, width, workspace.question)
                 }
             }
         ]

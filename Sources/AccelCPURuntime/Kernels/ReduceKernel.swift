@@ -7,6 +7,7 @@ struct ReduceKernel: Kernel {
     private let source: OperandMemory
     private let target: OperandMemory
     private let kind: Reduce.Kind
+    private let workspace: Workspace
     /// Where the elements of a result start, and where they lie from there.
     private let (starts, elements): (StridedRows, StridedRows)
 
@@ -14,6 +15,7 @@ struct ReduceKernel: Kernel {
         guard let operation = call.operation as? Reduce else { throw Unsuitable("is for reduce only") }
         try call.requireContiguousFloats(call.inputs + call.outputs)
         (source, target, kind) = (call.inputs[0], call.outputs[0], operation.kind)
+        workspace = call.workspace
         let (sizes, strides) = (source.shape.dimensions, source.shape.strides)
         let kept = sizes.indices.filter { !operation.axes.contains($0) }
         starts = StridedRows(
@@ -44,22 +46,31 @@ struct ReduceKernel: Kernel {
 
     private func sum(_ x: UnsafePointer<Float>) -> Double {
         var sum = 0.0
-        for row in 0..<elements.count {
-            let x = x + elements.start(of: row)
-            for column in 0..<elements.width { sum += Double(x[column * elements.step]) }
+        forEachPart(of: x) { x, columns in
+            for column in columns { sum += Double(x[column * elements.step]) }
         }
         return sum
     }
 
     private func largest(_ x: UnsafePointer<Float>) -> Double {
         var largest = -Double.infinity
-        for row in 0..<elements.count {
-            let x = x + elements.start(of: row)
-            for column in 0..<elements.width {
+        forEachPart(of: x) { x, columns in
+            for column in columns {
                 let value = Double(x[column * elements.step])
                 if !(largest > value || largest.isNaN) { largest = value }
             }
         }
         return largest
+    }
+
+    /// Calls `body` with the rows of a result's elements, and with the columns of a part of each.
+    @inline(__always)
+    private func forEachPart(of x: UnsafePointer<Float>, _ body: (UnsafePointer<Float>, Range<Int>) -> Void) {
+        workspace.forEachPart(of: elements.count, each: elements.width) { rows in
+            for row in rows {
+                let x = x + elements.start(of: row)
+                workspace.forEachPart(of: elements.width) { body(x, $0) }
+            }
+        }
     }
 }

@@ -22,10 +22,19 @@ struct RowConversion {
     /// The elements of a row of the operand.
     var width: Int { rows.width }
 
-    /// Returns a step that calls `convert` with the place of each row's first element, in the operand and in the result.
+    /// Returns a step that calls `convert` with the index of each row's first element, in the operand and in the result.
     func step(_ convert: @escaping @Sendable (_ from: Int, _ to: Int) -> Void) -> KernelStep {
         .rows(rows.count, width: rows.width) { range in
             for row in range { convert(rows.start(of: row), row * targetWidth) }
+        }
+    }
+
+    /// Returns a step that calls `convert` with the same, and with the columns of a part of the row.
+    func stepOfParts(
+        _ convert: @escaping @Sendable (_ from: Int, _ to: Int, _ columns: Range<Int>) -> Void
+    ) -> KernelStep {
+        .blocks(rows.count, width: targetWidth) { range, columns in
+            for row in range { convert(rows.start(of: row), row * targetWidth, columns) }
         }
     }
 }

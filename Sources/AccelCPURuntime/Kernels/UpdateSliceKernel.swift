@@ -66,17 +66,19 @@ struct UpdateSliceKernel: Kernel {
         let count = position.shape.count
         let rowsPerPosition = blockRows.count / count
         let stride = target.layout.strides[axis]
-        let rowsAtOnce = max(1, (1 << 20) / max(blockRows.width, 1))
         return KernelStep(1) { _, _ in
             guard let source = block.start(as: Element.self), let target = target.start(as: Element.self),
                 let positions = position.start(as: Int64.self)
             else { return }
-            for row in 0..<blockRows.count {
-                if row % rowsAtOnce == 0, workspace.isCancelled { return }
-                let index = count == 1 ? 0 : row / rowsPerPosition
-                let from = source + blockRows.start(of: row)
-                let to = target + targetRows.start(of: row) + Int(positions[index]) * stride
-                for column in 0..<blockRows.width { to[column * targetRows.step] = from[column * blockRows.step] }
+            workspace.forEachPart(of: blockRows.count, each: blockRows.width) { rows in
+                for row in rows {
+                    let index = count == 1 ? 0 : row / rowsPerPosition
+                    let from = source + blockRows.start(of: row)
+                    let to = target + targetRows.start(of: row) + Int(positions[index]) * stride
+                    workspace.forEachPart(of: blockRows.width) { columns in
+                        for column in columns { to[column * targetRows.step] = from[column * blockRows.step] }
+                    }
+                }
             }
         }
     }

@@ -14,9 +14,11 @@ struct WidenRowsKernel: Kernel {
     var steps: [KernelStep] {
         let (source, target, width) = (rows.source, rows.target, rows.targetWidth)
         return [
-            rows.step { from, to in
+            rows.stepOfParts { from, to, columns in
                 guard let codes = source.codes, let floats = target.floats else { return }
-                ck_widen_codes(codes + from, width, ck_byte_row_scale(codes + from, width), floats + to)
+                let first = columns.lowerBound
+                ck_widen_codes(
+                    codes + from + first, columns.count, ck_byte_row_scale(codes + from, width), floats + to + first)
             }
         ]
     }

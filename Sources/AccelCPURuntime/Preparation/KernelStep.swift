@@ -1,4 +1,5 @@
 import AccelByteIO
+import CAccelKernels
 
 /// A part of a prepared kernel: pieces of work that do not depend on each other. All of a step is done before the next one
 /// begins.
@@ -74,9 +75,17 @@ final class Workspace: @unchecked Sendable {
     private let workers: Int
     /// Of the run that is under way: pieces are passed over once it is cancelled.
     var cancellation: Cancellation?
-    /// Whether the run that is under way has to end. Pieces that may take more than some 20 ms ask between their parts, and leave what
-    /// they have not written: nobody reads it.
+    /// Whether the run that is under way has to end. Pieces of unbounded work, such as functions of whole rows, ask between their
+    /// parts, and leave what they have not written: nobody reads it.
     var isCancelled: Bool { cancellation?.isCancelled ?? false }
+    /// The same question, for kernels in C.
+    var question: ck_cancellation {
+        ck_cancellation(
+            must_end: { workspace in
+                guard let workspace else { return 0 }
+                return Unmanaged<Workspace>.fromOpaque(workspace)._withUnsafeGuaranteedRef { $0.isCancelled } ? 1 : 0
+            }, context: Unmanaged.passUnretained(self).toOpaque())
+    }
     private var sharedBytes = 0
     private var bytesPerWorker = 0
     private var inUse = 0
@@ -131,6 +140,19 @@ final class Workspace: @unchecked Sendable {
         let floats = steps.map(\.scratchFloats).max() ?? 0
         bytesPerWorker = max(bytesPerWorker, Self.aligned(floats * MemoryLayout<Float>.stride))
         rewind()
+    }
+
+    /// Calls `body` with the parts of `0..<count`, in order, until the run has to end. All parts but the last are a multiple of 8.
+    /// - Parameter elements: of work that each number stands for.
+    @inline(__always)
+    func forEachPart(of count: Int, each elements: Int = 1, _ body: (Range<Int>) -> Void) {
+        let most = max(1 << 16 / max(elements, 1), 8)
+        var start = 0
+        while start < count, start == 0 || !isCancelled {
+            let end = count - start < most ? count : start + most
+            body(start..<end)
+            start = end
+        }
     }
 
     func scratch(of worker: Int) -> UnsafeMutablePointer<Float> {

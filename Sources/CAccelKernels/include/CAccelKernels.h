@@ -55,6 +55,14 @@ void ck_team_rest(ck_team *team);
 /// The number of times that the team has woken helpers.
 size_t ck_team_wakes(const ck_team *team);
 
+/// A question whether work has to end early. Kernels of whole rows ask it between the parts of a long row, and leave what they have
+/// not written then. All zero bytes: the work is done to its end.
+typedef struct {
+    /// Returns 0 as long as the work may go on. NULL: it may.
+    int (*must_end)(void *context);
+    void *context;
+} ck_cancellation;
+
 // ---- half precision ------------------------------------------------------------------------------------------
 // Round to nearest even; NaN stays NaN (quiet); float32 -> float16 overflows to infinity. Bit-equal on every instruction set.
 
@@ -69,7 +77,7 @@ void ck_f32_to_bf16(const float *source, uint16_t *target, size_t count);
 
 /// Rounds a row. Its scale is max|x| / 127, at least 2^-126; 0 for a row of zeros, and NaN, with codes of 0, for a row that
 /// is not finite. Code i is x[i] * (1 / scale), rounded to nearest even and limited to -127 and 127.
-void ck_round_byte_row(const float *x, size_t count, int8_t *row);
+void ck_round_byte_row(const float *x, size_t count, int8_t *row, ck_cancellation cancellation);
 /// Returns the scale of a row.
 float ck_byte_row_scale(const int8_t *row, size_t count);
 /// target[i] = codes[i] * scale, i < count.
@@ -365,7 +373,7 @@ void ck_exp(float *x, size_t count);
 void ck_sin(float *x, size_t count);
 void ck_cos(float *x, size_t count);
 /// Softmax of one row, in place.
-void ck_softmax(float *row, size_t count);
+void ck_softmax(float *row, size_t count, ck_cancellation cancellation);
 /// Softmax of factor * row + mask, in place; a mask of NULL is all zeros. The product and the sum are rounded.
 void ck_softmax_scores(float *row, size_t count, float factor, const float *mask);
 
@@ -386,9 +394,10 @@ void ck_weigh_scores(float *scores, size_t rows, size_t keys, float factor, cons
                      ck_softmax_row *states, float *values, size_t stride, size_t width);
 void ck_divide_by_weights(const ck_softmax_row *states, size_t rows, float *values, size_t stride, size_t width);
 /// target = (x - mean) / sqrt(variance + epsilon) * gain + shift, biased variance, one row. `target` may be `x`.
-void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count);
+void ck_layer_norm(const float *x, const float *gain, const float *shift, double epsilon, float *target, size_t count,
+                   ck_cancellation cancellation);
 /// target = x / sqrt(mean(x^2) + epsilon) * gain, one row. `target` may be `x`.
-void ck_rms_norm(const float *x, const float *gain, double epsilon, float *target, size_t count);
+void ck_rms_norm(const float *x, const float *gain, double epsilon, float *target, size_t count, ck_cancellation cancellation);
 /// One row of `width` elements: rotates the pairs x[i] and x[i + half] for i < half, and copies the rest. Not in place.
 void ck_rope(const float *x, const float *cos, const float *sin, size_t half, float *target, size_t width);
 
