@@ -18,7 +18,7 @@ public final class Executor {
     let memory: FunctionMemory
     private let workspace: Workspace
     private(set) var calls: [PreparedCall]
-    private var kernels: [PreparedKernel]
+    private(set) var kernels: [PreparedKernel]
     /// The groups of calls that run as one, in order.
     private var joined: [JoinedCalls]
     private let outputs: [(name: String, memory: OperandMemory)]

@@ -33,11 +33,11 @@ struct PieceTests {
             let inputs = types.map { maker.input(HostTensor(1, filling: TensorType($0, shape: [1, 1 << 16]))) }
             return try [maker.builder.apply(operation, inputs)]
         }
-        #expect(try Executor(program.program, threads: 1).steps.contains { $0.step.pieces >= 2 })
+        #expect(try Executor(program.program, threads: 1).kernels.flatMap(\.steps).contains { $0.step.pieces >= 2 })
     }
 
     private static let pointwise: [(String, any Operator, [ElementType])] =
         ([Add(), Subtract(), Multiply(), Divide(), Maximum(), Minimum(), Power(), Modulo(), Atan2(), Compare(.less)]
-            as [any Operator]).map { ($0.name, $0, [.float32, .float32]) }
+        as [any Operator]).map { ($0.name, $0, [.float32, .float32]) }
         + [(Select.name, Select(), [.bool, .float32, .float32]), (Relu.name, Relu(), [.float32])]
 }
