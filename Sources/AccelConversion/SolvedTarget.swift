@@ -7,10 +7,10 @@ import AccelWeightCompression
 
 /// The result of a target's search: a recipe for all weights with its statistics, and what was measured. It makes the package
 /// without samples. The cache keeps it, and a plan folder holds it.
-struct SolvedTarget {
-    static let choiceName = "front.json"
-    static let recipeName = "recipe.json"
-    static let statisticsName = "statistics.safetensors"
+package struct SolvedTarget {
+    package static let choiceName = "front.json"
+    package static let recipeName = "recipe.json"
+    package static let statisticsName = "statistics.safetensors"
 
     let choice: TargetChoice
     /// The recipe with a reference to its statistics.

@@ -29,7 +29,7 @@ struct RowConversion {
         }
     }
 
-    /// Returns a step that calls `convert` with the same, and with the columns of a part of the row.
+    /// Returns a step that calls `convert` with the same indices, and with the columns of a part of the row.
     func stepOfParts(
         _ convert: @escaping @Sendable (_ from: Int, _ to: Int, _ columns: Range<Int>) -> Void
     ) -> KernelStep {

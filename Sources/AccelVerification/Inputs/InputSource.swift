@@ -83,7 +83,7 @@ struct InputMatcher {
 
     /// Returns the function's inputs from the file, with what stands for a missing mask or token types, and the initial value of each
     /// state that the file names; nil if an input is missing or has another shape or kind of element type.
-    func feed(for function: FunctionPlan) -> FunctionFeed? {
+    private func feed(for function: FunctionPlan) -> FunctionFeed? {
         var feed = FunctionFeed()
         for port in function.inputs {
             let standIn = tensors[port.name] == nil ? function.standIn(for: port).map(HostTensor.init) : nil

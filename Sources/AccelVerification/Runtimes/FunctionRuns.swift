@@ -31,9 +31,8 @@ struct FunctionRuns {
                 guard let matcher = try sample.map({ InputMatcher(golden: $0) }) ?? Self.matcher(source) else {
                     continue
                 }
-                _ = try matcher.functions(of: plan)
-                for (index, function) in functions.enumerated() {
-                    guard let feed = matcher.feed(for: plan.functions[index]) else { continue }
+                for (index, feed) in try matcher.functions(of: plan) {
+                    let function = functions[index]
                     done.insert(index)
                     let suffix = sample?.suffix ?? ""
                     var run = RuntimeRun(

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelConversion
 import AccelTensors
 import AccelWeightCompression
 
@@ -14,13 +15,13 @@ struct RecipeFile {
     /// - Throws: `FormatError` if it is not valid.
     init(_ path: String) throws {
         let isPlan = Files.kind(of: path) == .folder
-        self.path = isPlan ? "\(Files.trimmingSlashes(path))/recipe.json" : path
+        self.path = isPlan ? "\(Files.trimmingSlashes(path))/\(SolvedTarget.recipeName)" : path
         recipe = try Recipe(JSONField(try JSON.read(self.path), file: self.path))
         guard isPlan else {
             plan = nil
             return
         }
-        let file = "\(Files.trimmingSlashes(path))/front.json"
+        let file = "\(Files.trimmingSlashes(path))/\(SolvedTarget.choiceName)"
         let front = JSONField(try JSON.read(file), file: file)
         let sqnr = front["sqnr"].value == .null ? "exact" : "\(Text.decimals(try front["sqnr"].double(), 2)) dB"
         plan =

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelConversion
 import AccelFormats
 import AccelTensors
 
@@ -63,7 +64,8 @@ struct PathKind: Hashable, Sendable {
 
     /// Folders that are not models, with the files that mark them.
     private static let folders: [(kind: PathKind, marks: [String])] = [
-        (recordedRuns, ["runs.json", "inputs.safetensors"]), (plan, ["front.json", "recipe.json"]),
+        (recordedRuns, ["runs.json", "inputs.safetensors"]),
+        (plan, [SolvedTarget.choiceName, SolvedTarget.recipeName]),
     ]
 
     /// - Parameter isModel: a format has recognised the file, so that neither its name nor being an archive counts.
