@@ -22,7 +22,7 @@ enum CandidateSchemes {
     /// Returns all schemes that support a weight, with their sizes, the smallest first.
     static func codecs(for source: StoredTensor) throws -> [(codec: any WeightCodec, bytes: Int)] {
         try all.map { try Codecs.codec($0) }
-            .filter { $0.unsupportedReason(elementType: source.elementType, shape: source.shape) == nil }
+            .filter { $0.reasonToKeep(source) == nil }
             .map { codec in
                 let sections = codec.sections(elementType: source.elementType, shape: source.shape)
                 return (codec, sections.reduce(0) { $0 + $1.byteCount })

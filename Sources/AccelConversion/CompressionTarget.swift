@@ -54,9 +54,7 @@ public struct CompressionTarget: Sendable {
         let anyScheme = try Self.anyScheme()
         let planned = recipe.plan(for: functions)
         func isFree(_ weight: PlannedWeight) -> Bool {
-            let source = weight.source
-            return weight.choice.rule == nil
-                && anyScheme.unsupportedReason(elementType: source.elementType, shape: source.shape) == nil
+            weight.choice.rule == nil && anyScheme.reasonToKeep(weight.source) == nil
         }
         let free = planned.filter(isFree)
         guard !free.isEmpty else {

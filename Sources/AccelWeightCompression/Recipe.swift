@@ -3,6 +3,9 @@ public import AccelTensors
 
 /// A compression recipe: which codec each weight gets. The first rule that fits decides, else the default.
 public struct Recipe: Sendable {
+    /// Increases when a recipe chooses another codec for the same weight. 2: vectors with axes of size 1 are vectors.
+    package static let choiceVersion = 2
+
     /// A rule that chooses a codec for some weights. A weight has to meet all conditions that are not nil.
     public struct Rule: Sendable {
         /// A glob over the tensor's name: `*` matches any run of characters, `?` one, `[abc]` one of these.
@@ -186,7 +189,7 @@ public struct Recipe: Sendable {
         let rule = rules.firstIndex { $0.fits(tensor, readBy: operators) }
         var codec = rule.map { rules[$0].codec } ?? defaultCodec
         if let calibratedWeights, !calibratedWeights.contains(tensor.name) { codec = codec.dataFree }
-        guard let reason = codec.unsupportedReason(elementType: tensor.elementType, shape: tensor.shape) else {
+        guard let reason = codec.reasonToKeep(tensor) else {
             if codec is StoredCodec, let encoded = encoded[tensor.name] {
                 return Choice(codec: encoded, reason: nil, rule: rule)
             }

@@ -107,11 +107,27 @@ extension WeightCodec {
     public var specification: String { values.specification }
 }
 
+extension WeightCodec {
+    /// Returns why a recipe leaves a tensor as it is in the checkpoint; nil if the codec encodes it. Vectors of any rank count as
+    /// vectors: one that is pruned or has few levels may be divided by.
+    package func reasonToKeep(_ tensor: StoredTensor) -> String? {
+        unsupportedReason(elementType: tensor.elementType, shape: tensor.shape)
+            ?? unsupportedReason(elementType: tensor.elementType, shape: tensor.shape.withoutUnitAxes)
+    }
+}
+
 /// A weight's shape as the matrix that codecs see. A matrix without elements has neither rows nor columns.
 extension Shape {
     /// Output channels can have scales and tables. Vectors and scalars, such as biases and the gains of normalisations,
     /// have none: by design, schemes that need output channels leave them as they are in the checkpoint.
-    public var hasOutputChannels: Bool { rank >= 2 }
+    public var hasOutputChannels: Bool { withoutUnitAxes.rank >= 2 }
+
+    /// A vector with axes of size 1 around it, such as a class token `[1, 1, C]` or the alpha `[1, C, 1]` of a snake, as the vector
+    /// that it is; any other shape as it is. `[1, C]` is a matrix: a classifier of one label has it.
+    var withoutUnitAxes: Shape {
+        guard rank >= 3, dimensions.count(where: { $0 != 1 }) <= 1 else { return self }
+        return [dimensions.first { $0 != 1 } ?? 1]
+    }
 
     /// The number of output channels; 1 for a vector or scalar.
     public var rows: Int { rank < 2 ? 1 : columns == 0 ? 0 : dimensions[0] }
@@ -136,7 +152,7 @@ extension WeightCodec {
     /// Returns why a tensor cannot have shared scales or tables; nil if it can.
     func quantizationUnsupportedReason(_ elementType: ElementType, _ shape: Shape) -> String? {
         if !elementType.isFloatingPoint { return "\(elementType.rawValue) elements are not floating point" }
-        if !shape.hasOutputChannels { return "a \(shape.rank == 0 ? "scalar" : "vector") has no output channels" }
+        if shape.rank < 2 { return "a \(shape.rank == 0 ? "scalar" : "vector") has no output channels" }
         if shape.count == 0 { return "it has no elements" }
         return nil
     }

@@ -108,7 +108,7 @@ struct CacheKeyTests {
     }
 
     @Test(
-        "of a package: every source, part, shape and their order, recipe, option, and the versions of tool, family, passes, codecs and calibration"
+        "of a package: every source, part, shape and their order, recipe, option, and the versions of tool, family, passes, codecs, recipes and calibration"
     )
     func package() {
         let changes: [(inout PackageInputs) -> Void] = [
@@ -122,7 +122,8 @@ struct CacheKeyTests {
             { $0.options = [("calibrate", "x")] }, { $0.options = [("calibrate", "y")] },
             { $0.options = [("target", "x")] },
             { $0.toolVersion = "2" }, { $0.versions.family = "bert 2" }, { $0.versions.codecs["int4"] = 2 },
-            { $0.versions.codecs["int8"] = 1 }, { $0.versions.passes["fold-constants"] = 7 },
+            { $0.versions.codecs["int8"] = 1 }, { $0.versions.choice = 7 },
+            { $0.versions.passes["fold-constants"] = 7 },
             { $0.versions.calibration = 1 }, { $0.versions.calibration = 2 },
         ]
         let keys = changes.map { change in

@@ -65,7 +65,12 @@ struct Swaps {
             return sum
         }
         (answers, failed, mixed, self.changes) = (tally.answers, tally.failed, tally.mixed, changes)
-        alive = models.count { $0.model != nil && $0.model !== live.model }
+        // A thread may still hold the last model that it ran, after its answer: for as long as it takes to let go of it.
+        let end = ContinuousClock.now + .seconds(10)
+        repeat {
+            alive = models.count { $0.model != nil && $0.model !== live.model }
+            if alive > 0 { try await Task.sleep(for: .milliseconds(1)) }
+        } while alive > 0 && .now < end
     }
 
     private final class Weak: Sendable {

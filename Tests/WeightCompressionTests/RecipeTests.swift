@@ -48,6 +48,27 @@ struct RecipeTests {
     }
 
     @Test(
+        "a vector with axes of size 1 around it stays as vectors do",
+        arguments: ["palette", "int8", "sparse+float16", "q8_0"])
+    func unitAxes(scheme: String) throws {
+        let recipe = try recipe(#"{"default": "\#(scheme)"}"#)
+        for shape in [[32], [1, 32, 1], [1, 1, 32], [32, 1, 1], [1, 1, 1]] as [Shape] {
+            let choice = recipe.choice(for: tensor("alpha", shape), readBy: ["snake"])
+            #expect(choice.codec.specification == "stored", "\(shape)")
+            #expect(choice.reason == "a vector has no output channels", "\(shape)")
+            #expect(!shape.hasOutputChannels)
+        }
+        // A classifier of one label, and a depthwise convolution.
+        for shape in [[1, 32], [32, 1, 32]] as [Shape] {
+            #expect(recipe.choice(for: tensor("weight", shape), readBy: ["linear"]).reason == nil, "\(shape)")
+            #expect(shape.hasOutputChannels)
+        }
+        // Casts have no scales.
+        let cast = try self.recipe(#"{"default": "float16"}"#)
+        #expect(cast.choice(for: tensor("alpha", [1, 32, 1]), readBy: ["snake"]).codec.specification == "float16")
+    }
+
+    @Test(
         "patterns",
         arguments: [
             ("*", "", true), ("*", "anything", true), ("a*c", "abbbc", true), ("a*c", "abcb", false),

@@ -1,7 +1,7 @@
 public import AccelPrograms
 public import AccelWeightCompression
 
-/// The versions of family, passes, codecs and calibration. Each increases independently, so a change of one codec does
+/// The versions of family, passes, codecs, recipes and calibration. Each increases independently, so a change of one codec does
 /// not invalidate the results of others.
 public struct ResultVersions: Sendable {
     /// The family's name and version, such as `bert 1`.
@@ -10,6 +10,8 @@ public struct ResultVersions: Sendable {
     public var passes: [String: Int]
     /// The numerics versions of the codecs that may encode a weight, by name.
     public var codecs: [String: Int]
+    /// `Recipe.choiceVersion`; another one in tests.
+    package var choice = Recipe.choiceVersion
     /// `Tool.calibrationVersion` if calibration data or statistics affect the result; else nil.
     public var calibration: Int?
 
@@ -24,6 +26,7 @@ public struct ResultVersions: Sendable {
     var fields: [CacheKey.Field] {
         [
             .init("family", family), .init("passes", Self.text(passes)), .init("codecs", Self.text(codecs)),
+            .init("choice of codecs", "\(choice)"),
         ] + (calibration.map { [.init("calibration version", "\($0)")] } ?? [])
     }
 
