@@ -139,6 +139,7 @@ public enum Files {
         if number == ENOENT, !isTemporary, let parent = parentFolder(of: path), parent != path {
             try makeFolder(parent, mode: mode)
             if mkdir(path, mode_t(mode)) == 0 || kind(of: path) == .folder { return }
+            throw RequestError("cannot make the folder \(path): \(systemMessage(errno))", status: .unavailable)
         }
         throw RequestError("cannot make the folder \(path): \(systemMessage(number))", status: .unavailable)
     }

@@ -166,7 +166,7 @@ public struct CompressionSolver {
             guard let best else {
                 throw RequestError(
                     "no choice of schemes was found that gives \(wanted) dB over the samples; the best had "
-                        + "\(measured.map(\.sqnr).max() ?? 0)")
+                        + "\(NumberText.fixed(measured.map(\.sqnr).max() ?? 0, digits: 2)) dB")
             }
             byteLimit = best.bytes
         }

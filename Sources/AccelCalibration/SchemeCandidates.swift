@@ -19,9 +19,22 @@ enum CandidateSchemes {
         "int8", "float16",
     ]
 
-    /// Returns all schemes that support a weight, with their sizes, the smallest first.
-    static func codecs(for source: StoredTensor) throws -> [(codec: any WeightCodec, bytes: Int)] {
-        try all.map { try Codecs.codec($0) }
+    /// Schemes of the kind of a codec, which the format of its file has, too: those of llama.cpp, or of MLX; else all.
+    private static func specifications(like codec: (any WeightCodec)?) -> [String] {
+        switch codec {
+        case is any GGMLCodec: ["q4_0", "q4_k", "q5_0", "q5_k", "q6_k", "q8_0", "float16"]
+        case let affine as AffineCodec:
+            [4, 5, 6, 8].map { "affine:bits=\($0),block=\(affine.values["block"])" } + ["float16"]
+        default: all
+        }
+    }
+
+    /// Returns the schemes that support a weight, with their sizes, the smallest first.
+    /// - Parameter codec: the weight's codec, whose kind the schemes have; nil for all schemes.
+    static func codecs(
+        for source: StoredTensor, like codec: (any WeightCodec)? = nil
+    ) throws -> [(codec: any WeightCodec, bytes: Int)] {
+        try specifications(like: codec).map { try Codecs.codec($0) }
             .filter { $0.reasonToKeep(source) == nil }
             .map { codec in
                 let sections = codec.sections(elementType: source.elementType, shape: source.shape)

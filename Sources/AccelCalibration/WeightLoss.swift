@@ -47,7 +47,9 @@ public struct WeightLoss: Sendable {
     public init(estimating tensor: CompressedTensor, of source: StoredTensor, sqnr: Double) {
         (name, scheme, bytes) = (tensor.name, tensor.codec.values.request, tensor.byteCount)
         (self.sqnr, isEstimated) = (sqnr, true)
-        let larger = try? CandidateSchemes.codecs(for: source).first { $0.bytes > tensor.byteCount }
+        let larger = try? CandidateSchemes.codecs(for: source, like: tensor.codec).first {
+            $0.bytes > tensor.byteCount
+        }
         remedy = larger.map { Remedy(codec: $0.codec, bytes: $0.bytes, sqnr: nil) }
     }
 
@@ -122,7 +124,8 @@ extension [WeightLoss] {
         let worst = losses.prefix(WeightLoss.treated).filter { $0.sqnr.isFinite }
         try runs.forEach(of: worst.compactMap { sources[$0.name] }) { source, _, error in
             guard let index = losses.firstIndex(where: { $0.name == source.name }) else { return }
-            losses[index].remedy = try WeightLoss.Remedy.finding(for: source, losses[index], error, threads: threads)
+            losses[index].remedy = try WeightLoss.Remedy.finding(
+                for: source, encoded[source.name]?.codec, losses[index], error, threads: threads)
         }
         self = losses
     }
@@ -136,13 +139,14 @@ extension WeightLoss {
 }
 
 extension WeightLoss.Remedy {
-    /// Returns the smallest scheme of the solver's that clearly loses less than a weight's own, else the best one; nil if none
+    /// Returns the smallest scheme of the solver's, or of the kind of the weight's codec, that clearly loses less than a weight's own, else the best one; nil if none
     /// does.
     fileprivate static func finding(
-        for source: StoredTensor, _ loss: WeightLoss, _ error: (CompressedTensor) throws -> Double, threads: Int
+        for source: StoredTensor, _ codec: (any WeightCodec)?, _ loss: WeightLoss,
+        _ error: (CompressedTensor) throws -> Double, threads: Int
     ) throws -> WeightLoss.Remedy? {
         var best: WeightLoss.Remedy?
-        for (codec, bytes) in try CandidateSchemes.codecs(for: source) where bytes > loss.bytes {
+        for (codec, bytes) in try CandidateSchemes.codecs(for: source, like: codec) where bytes > loss.bytes {
             let tensor = try CompressedTensor.compressing(source, with: codec, threads: threads).tensor
             let sqnr = WeightLoss.decibels(try error(tensor))
             if sqnr > best?.sqnr ?? loss.sqnr { best = WeightLoss.Remedy(codec: codec, bytes: bytes, sqnr: sqnr) }

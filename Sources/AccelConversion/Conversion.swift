@@ -172,7 +172,8 @@ public struct Conversion: Sendable {
             + PackageCoverage.sentences(
                 unused.filter { !$0.isAskedFor }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
         guard let sentence = reasons.first else { return [] }
-        throw RequestError("\(model): \(sentence); --strict refuses that")
+        let remedy = kept.isEmpty ? ", unless --ignore-tensor names them" : ""
+        throw RequestError("\(model): \(sentence); --strict refuses that\(remedy)")
     }
 
     /// Sentences on methods that the recipe names, and that no weight uses.

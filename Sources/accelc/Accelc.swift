@@ -23,7 +23,8 @@ struct Accelc {
             }
             switch first {
             case "--help", "-h": return try HelpCommand.run(Arguments([], for: HelpCommand.self), console)
-            case "--version", "-V": return try VersionCommand.run(Arguments([], for: VersionCommand.self), console)
+            case "--version", "-V":
+                return try VersionCommand.run(Arguments(Array(words.dropFirst()), for: VersionCommand.self), console)
             default: break
             }
             let (command, rest) = try Commands.first(of: words)

@@ -91,7 +91,7 @@ struct ImportanceMatrixTests {
         let (sums, counts) = ("\(Self.name).in_sum2", "\(Self.name).counts")
         let cases: [(ByteView, String)] = [
             (ByteView([UInt8]()), "expected"), (ByteView([UInt8](repeating: 0, count: 4)), "no weight"),
-            (ByteView([0xFF, 0xFF, 0xFF, 0x7F] + [UInt8](repeating: 1, count: 40)), "the number of weights"),
+            (ByteView([0xFF, 0xFF, 0xFF, 0x7F] + [UInt8](repeating: 1, count: 40)), "no importance matrix"),
             (
                 ByteView([1, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF] + [UInt8](repeating: 1, count: 40)),
                 "the length of a name"

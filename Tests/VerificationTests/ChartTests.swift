@@ -19,14 +19,14 @@ struct ChartTests {
     }
 
     /// The boxes of all texts of a picture, by their anchors. A character of the widest font takes 7 of 11 units, as
-    /// Chromium lays out "0" in DejaVu Sans; captions are larger.
+    /// Chromium lays out "0" in DejaVu Sans.
     private func labels(_ svg: String) throws -> [Label] {
         try svg.matches(of: /<text ([^>]*)>([^<]*)<\/text>/).map { match in
             func number(_ name: String) throws -> Double {
                 try match.1.firstMatch(of: Regex(" ?\(name)=\"(-?[0-9.]+)\""))?[1].substring.flatMap { Double($0) }
                     ?? .nan
             }
-            let width = Double(match.2.count) * (match.1.contains("caption") ? 8.3 : 7)
+            let width = Double(match.2.count) * 7
             let share = match.1.contains("middle") ? 0.5 : match.1.contains("end") ? 1 : 0
             let (left, base) = (try number("x") - width * share, try number("y"))
             return Label(text: String(match.2), x: left...left + width, y: base - 8...base + 3)

@@ -8,8 +8,6 @@ package enum AxisLabels {
     package static func width(of text: String) -> Double { Double(text.count) * letterWidth }
     /// The width of a digit of the class `axis`, which most letters of a name keep to.
     package static let letterWidth = 7.1
-    /// The width of a digit of the class `caption`, of 13 units.
-    package static let captionLetterWidth = 8.4
 
     /// Returns the horizontal range of a label centred at `center`.
     package static func range(of text: String, at center: Double) -> ClosedRange<Double> {

@@ -21,8 +21,8 @@ package enum PageStyle {
         th, td { text-align: left; padding: 5px 10px 5px 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
         th { color: var(--soft); font-weight: 600; white-space: nowrap; } td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
         td.name { overflow-wrap: anywhere; min-width: 180px; } .good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
-        svg { width: 100%; height: auto; display: block; } .pair { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(380px, 100%), 1fr)); gap: 16px; }
-        .axis { fill: var(--soft); font-size: 11px; } .caption { fill: var(--ink); font-size: 13px; } .middle { text-anchor: middle; } .end { text-anchor: end; }
+        svg { width: 100%; height: auto; display: block; } .pair { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(380px, 100%), 1fr)); gap: 16px; align-items: end; }
+        .axis { fill: var(--soft); font-size: 11px; } .caption { font-size: 13px; margin: 0; overflow-wrap: anywhere; } .middle { text-anchor: middle; } .end { text-anchor: end; }
         .grid { stroke: var(--rule); stroke-width: 1; } .band { fill: var(--panel); } .bare { fill: transparent; }
         .propagated { fill: none; stroke: var(--orange); stroke-width: 1.8; stroke-linejoin: round; }
         .injected { fill: var(--blue); } .failed { fill: var(--bad); } .source { fill: var(--pale); } .stored { fill: var(--blue); }

@@ -66,7 +66,8 @@ package enum TextLayout {
 
     /// Splits a word after marks that a letter follows, so that numbers, and a layer's number and its name, stay together.
     private static func parts(of word: String) -> [String] {
-        if word.contains("{\"") { return [word] }
+        // JSON to paste stays whole. `contains` of a text would bring regular expressions into the C library.
+        if zip(word, word.dropFirst()).contains(where: { $0 == "{" && $1 == "\"" }) { return [word] }
         var parts = [""]
         for character in word {
             let part = parts[parts.count - 1]

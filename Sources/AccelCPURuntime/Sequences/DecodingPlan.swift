@@ -62,10 +62,8 @@ public struct DecodingPlan: Sendable {
                     feeds: sharing.sorted { $0.length > $1.length }, capacity: sharing.map(\.capacity).min() ?? 0,
                     states: feed.states,
                     seeds: feed.states.compactMap { state in
-                        tensors[state.name].flatMap {
-                            $0.elementType == state.elementType && $0.shape == state.shape
-                                ? $0.renamed(state.name) : nil
-                        }
+                        tensors[state.name]?.seed(
+                            of: state, role: program.functions[feed.function].interface.role(of: state.name, .state))
                     }.sorted { $0.name < $1.name }))
         }
         self.caches = caches
@@ -125,6 +123,7 @@ public struct DecodingPlan: Sendable {
     ///   sets, for tensors that nothing reads.
     func longestSteps(first: Int?, generating more: Int, file: String) throws -> ([RunStep], TokenFeed?) {
         try refuseUnread(file)
+        guard count > 0 else { throw RequestError("\(file): \"\(tokens.name)\" has no tokens") }
         guard start >= 0 else {
             throw RequestError("\(file): the position of the first token is negative")
         }
@@ -189,10 +188,10 @@ extension DecodingPlan {
         let offered = caches.map { cache in
             "blocks of \(cache.feeds.map { "\($0.length)" }.joined(separator: " or ")) into a cache of \(cache.capacity)"
         }
-        let generated = more == 0 ? "" : " and \(more) to generate, one by one"
+        let generated = more == 0 ? "" : " and \(more) to generate, one by one,"
         return RequestError(
-            "\(file): the \(count) tokens of \"\(tokens.name)\"\(start == 0 ? "" : " from position \(start)")\(generated) need "
-                + "\(needed) positions and blocks that add up; the package takes \(offered.joined(separator: "; ")); "
+            "\(file): \(Wording.count(count, "token")) of \"\(tokens.name)\"\(start == 0 ? "" : " from position \(start)")\(generated) \(count == 1 && more == 0 ? "needs" : "need") "
+                + "a cache of \(needed) positions, and blocks of tokens that make them up; the package takes \(offered.joined(separator: "; ")); "
                 + "convert with \(shapes(cache: max(needed, caches.map(\.capacity).max() ?? 0)))")
     }
 
@@ -270,8 +269,22 @@ extension DecodingPlan {
                 throw RequestError(
                     "\(file): \"\(name)\": expected \(expected.joined(separator: " or ")), found \(found)")
             }
-            let hint = suggestion(for: name, among: ports.map(\.name))
-            throw RequestError("\(file): no function has an input or state \"\(name)\"\(hint)")
+            throw RequestError(
+                "\(file): \(FunctionInputs.unknown(name, among: given, of: program.functions))")
         }
+    }
+}
+
+extension StoredTensor {
+    /// The initial value of a state; nil if the tensor has another type or shape. A cache of fewer positions is continued in a longer
+    /// one: the positions that it does not have are zeros, which no token reads before one writes them.
+    fileprivate func seed(of state: FrozenProgram.State, role: Role) -> StoredTensor? {
+        guard elementType == state.elementType, shape.rank == state.shape.rank else { return nil }
+        if shape == state.shape { return renamed(state.name) }
+        guard role.kind == .keyValueCache, let axis = role.integer("axis"), shape.dimensions.indices.contains(axis),
+            shape.dimensions[axis] < state.shape.dimensions[axis]
+        else { return nil }
+        let longer = zeroPadded(along: axis, to: state.shape.dimensions[axis])
+        return longer.shape == state.shape ? longer.renamed(state.name) : nil
     }
 }

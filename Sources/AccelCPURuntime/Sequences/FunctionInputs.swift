@@ -148,9 +148,10 @@ public struct FunctionInputs: Sendable {
         }
         let ports = functions.flatMap(\.givenPorts).map(\.name)
         if let name = tensors.keys.sorted().first(where: { !ports.contains($0) }) {
-            throw RequestError(
-                "\(file): no function has an input or state \"\(name)\"\(suggestion(for: name, among: ports)): leave it out"
-            )
+            throw RequestError("\(file): \(Self.unknown(name, among: tensors, of: functions))")
+        }
+        for (name, tensor) in tensors.sorted(by: { $0.key < $1.key }) {
+            if let reason = mistyped(name, tensor, functions) { throw RequestError("\(file): \(reason)") }
         }
         if let function = functions.first(where: { (try? leavingOut(functions, for: $0).checked(for: $0)) != nil }) {
             throw RequestError(
@@ -165,7 +166,34 @@ public struct FunctionInputs: Sendable {
         }
         throw RequestError(
             "\(file): no function takes these inputs; expected those of \(offered.joined(separator: " or ")), "
-                + "found \(found.joined(separator: ", "))")
+                + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))")
+    }
+
+    /// What to say of a tensor that no function has: that it is misspelt, that another one is missing, or that it has to go.
+    static func unknown(
+        _ name: String, among tensors: [String: StoredTensor], of functions: [FunctionPlan]
+    ) -> String {
+        let names = functions.flatMap(\.givenPorts).map(\.name)
+        let inputs = functions.flatMap(\.inputs).map(\.name)
+        var missing: [String] = []
+        for input in inputs where tensors[input] == nil && !missing.contains(input) { missing.append(input) }
+        let hint = suggestion(for: name, among: names)
+        let list = missing.map { "\"\($0)\"" }.joined(separator: ", ")
+        // Tensors that no decoder needs are left out; where none of the inputs is there, the name is wrong.
+        let remedy = missing.count == Set(inputs).count ? "the inputs are \(list)" : "leave it out"
+        return "no function has an input or state \"\(name)\"\(hint)\(hint.isEmpty ? ": " : " Otherwise: ")\(remedy)"
+    }
+
+    /// Why a tensor fits none of the ports of its name, whatever their sizes: its type, or its number of dimensions; nil if it may.
+    private func mistyped(_ name: String, _ tensor: StoredTensor, _ functions: [FunctionPlan]) -> String? {
+        let ports = functions.flatMap(\.givenPorts).filter { $0.name == name }
+        func fits(_ port: FrozenProgram.Port) -> Bool {
+            let hasType = tensor.elementType == port.elementType || port.elementType == .int64 && tensor.holdsIndices
+            return hasType && tensor.shape.rank == port.shape.rank
+        }
+        guard !ports.isEmpty, !ports.contains(where: fits) else { return nil }
+        let expected = Set(ports.map(\.typeText)).sorted().joined(separator: " or ")
+        return "\"\(name)\": expected \(expected), found \(tensor.elementType.rawValue)\(tensor.shape)"
     }
 }
 

@@ -8,7 +8,7 @@ import AccelWeightCompression
 /// Writes a folder with a GGUF file that llama.cpp loads, or several files of a large model.
 public struct GGUFExporter: Exporter {
     public static let name = "gguf"
-    public static let summary = "a GGUF file (model.gguf in a folder, with the tokenizer, for llama.cpp)"
+    public static let summary = "a folder with a GGUF file (OUT/model.gguf, with the tokenizer, for llama.cpp)"
     public static let options = [ExportOption.allowFallback]
     public static let output = GGUFFolder.list.kind
     public static let version = 2

@@ -102,7 +102,14 @@ public struct ImportanceMatrix: Sendable {
             return number
         }
         // The smallest entry has a name of one byte, and one number.
-        let count = try natural("the number of weights", &reader, atMost: (bytes.count - 4) / 17)
+        let most = (bytes.count - 4) / 17
+        let first = try reader.integer(Int32.self)
+        guard (0...Int32(clamping: max(most, 0))).contains(first) else {
+            throw reader.error(
+                "this is no importance matrix of llama.cpp: it would hold \(first) weights, and there is room for \(most)",
+                at: 0)
+        }
+        let count = Int(first)
         var entries: [String: Entry] = [:]
         for _ in 0..<count {
             let start = reader.position

@@ -143,7 +143,7 @@ public final class Cache: Sendable {
     /// Records the use of a record, at most once an hour.
     func noteUse(of key: Digest) {
         let path = folder.recordPath(key)
-        guard let identity = Files.identity(of: path), now - identity.modifiedNanoseconds > 3600 * 1_000_000_000 else {
+        guard let identity = Files.identity(of: path), now - identity.modifiedNanoseconds > 1_000_000_000 else {
             return
         }
         Files.touch(path)

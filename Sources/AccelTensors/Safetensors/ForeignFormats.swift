@@ -14,6 +14,8 @@ public enum ForeignFormat: Sendable {
     case gitPointer
     /// An HDF5 file.
     case hdf5
+    /// An array of NumPy.
+    case numpy
     /// Text, such as sentences to calibrate with, or a web page in place of a file.
     case text
 
@@ -38,6 +40,8 @@ public enum ForeignFormat: Sendable {
             self = .gitPointer
         } else if starts("\u{89}HDF") || start.starts(with: [0x89, 0x48, 0x44, 0x46]) {
             self = .hdf5
+        } else if start.starts(with: [0x93]), start.dropFirst().starts(with: "NUMPY".utf8) {
+            self = .numpy
         } else if Self.isModelProto(start) {
             self = .onnx
         } else if Self.isText(start) {
@@ -76,9 +80,10 @@ public enum ForeignFormat: Sendable {
         case .onnx: "this is an ONNX model, which is not read; \(Self.checkpointAdvice)"
         case .gitPointer: "this is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`"
         case .hdf5: "this is an HDF5 file, expected safetensors"
-        case .text:
-            "this is text, expected safetensors; inputs are tensors: of text, the tokens that the model's tokenizer makes of it, "
-                + "I64 [batch,tokens]"
+        case .numpy:
+            "this is an array of NumPy, expected safetensors: safetensors.numpy.save_file({\"NAME\": array}, \"FILE\") in Python "
+                + "writes one, NAME being that of the input"
+        case .text: "this is text, expected safetensors"
         }
     }
 
@@ -88,12 +93,27 @@ public enum ForeignFormat: Sendable {
         case .pickle: "a Python pickle, which is never read; \(conversionAdvice)"
         case .gguf: "a GGUF file: name that file itself (\(file)) as the model"
         case .onnx: "an ONNX model, which is not read; \(Self.checkpointAdvice)"
-        case .zip, .gitPointer, .hdf5, .text: "which is not read; \(conversionAdvice)"
+        case .zip, .gitPointer, .hdf5, .numpy, .text: "which is not read; \(conversionAdvice)"
         }
     }
 
     private static let checkpointAdvice =
         "take the checkpoint that it was exported from: a folder with config.json and *.safetensors"
+}
+
+extension SafetensorsFile {
+    /// Reads a file of inputs or samples, where users may give the text itself.
+    package static func reading<Result>(inputs read: () throws -> Result) throws -> Result {
+        do {
+            return try read()
+        } catch let error as FormatError where error.reason == ForeignFormat.text.advice {
+            throw FormatError(
+                file: error.file, location: error.location,
+                reason: error.reason
+                    + "; inputs are tensors: of text, the tokens that the model's tokenizer makes of it, "
+                    + "I64 [batch,tokens]")
+        }
+    }
 }
 
 /// Returns the advice for a user who passes another format instead of a safetensors file; nil for unknown bytes.

@@ -65,7 +65,7 @@ struct InputMatcher {
     }
 
     init(file path: String) throws {
-        let samples = SampleInputs(try SafetensorsFile(path).tensors, file: path)
+        let samples = SampleInputs(try SafetensorsFile.reading { try SafetensorsFile(path) }.tensors, file: path)
         (file, tensors, self.samples) = (path, samples.tensors, samples)
     }
 

@@ -78,6 +78,14 @@ extension Budget {
             }
     }
 
+    /// Returns the names of the lists with limits of stages that were not asked for.
+    func unchecked(by stages: Set<Stage>) -> [String] {
+        [
+            ("outputs", outputs.isEmpty, Stage.outputs), ("weights", weights.isEmpty, .weights),
+            ("operators", operators.isEmpty, .operators),
+        ].filter { !$0.1 && !stages.contains($0.2) }.map(\.0)
+    }
+
     /// Returns the entries of `allow` that are not needed.
     private func allowances(in report: ParityReport, _ file: String, _ stages: Set<Stage>) -> [BudgetMistake] {
         func unused(_ list: String, _ patterns: [Pattern], _ stage: Stage, _ names: [String]) -> [BudgetMistake] {

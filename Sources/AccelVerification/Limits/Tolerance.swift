@@ -29,24 +29,25 @@ public struct Tolerance: Equatable, Sendable {
     /// A tolerance that accepts equal values only.
     public static func exact(origin: String) -> Tolerance { Tolerance(maximumError: 0, origin: origin) }
 
-    /// Returns the first limit that `metrics` exceeds, as text; nil if all are kept.
+    /// Returns the limits that `metrics` exceeds, as text; nil if all are kept.
     public func failureReason(for metrics: Metrics) -> String? {
         if metrics.nonFiniteMismatches > 0 {
             return "\(Wording.count(metrics.nonFiniteMismatches, "element")) NaN or infinite on one side only"
         }
+        var reasons: [String] = []
         if let limit = maximumError, !(metrics.maximumError <= limit) {
-            return "max abs \(Figure.small(metrics.maximumError)) > \(Figure.small(limit))"
+            reasons.append("max abs \(Figure.small(metrics.maximumError)) > \(Figure.small(limit))")
         }
         if let limit = sqnr, !(metrics.sqnr >= limit) {
-            return "SQNR \(Figure.decibels(metrics.sqnr)) dB < \(Figure.decibels(limit)) dB"
+            reasons.append("SQNR \(Figure.decibels(metrics.sqnr)) dB < \(Figure.decibels(limit)) dB")
         }
         if let limit = relativeL2, !(metrics.relativeL2 <= limit) {
-            return "relative L2 \(Figure.small(metrics.relativeL2)) > \(Figure.small(limit))"
+            reasons.append("relative L2 \(Figure.small(metrics.relativeL2)) > \(Figure.small(limit))")
         }
         if let limit = cosine, !(metrics.cosine >= limit) {
-            return "cosine \(Figure.cosine(metrics.cosine)) < \(Figure.cosine(limit))"
+            reasons.append("cosine \(Figure.cosine(metrics.cosine)) < \(Figure.cosine(limit))")
         }
-        return nil
+        return reasons.isEmpty ? nil : reasons.joined(separator: ", ")
     }
 
     /// The limits as text, e.g. `SQNR >= 100.0 dB, max abs <= 6.7e-06`.

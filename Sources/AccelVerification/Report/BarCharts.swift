@@ -81,20 +81,18 @@ struct SizeChart: Chart {
     }
 }
 
-/// A histogram of errors: a bar for each power of ten.
+/// A histogram of errors: a bar for each power of ten. Its title stands above it, in the page.
 struct HistogramChart: Chart {
     let title: String
     let distribution: ErrorDistribution
-    private let height = 220.0
+    private let height = 204.0
 
     /// On a wide screen two charts stand side by side.
     func svg(_ screen: Screen) -> String {
         let width = screen == .wide ? 470 : screen.width
-        let letters = Int(width / AxisLabels.captionLetterWidth)
-        let caption = title.count > letters ? "\(title.prefix(letters - 1))…" : title
         let bars = distribution.decades
         let plot = Plot(
-            width: width, height: height, left: 44, right: 8, top: 26, bottom: 34, low: 0, high: top(bars))
+            width: width, height: height, left: 44, right: 8, top: 10, bottom: 34, low: 0, high: top(bars))
         let slot = plot.innerWidth / Double(max(bars.count, 1))
         func center(_ index: Int) -> Double { plot.left + (Double(index) + 0.5) * slot }
         let labelled = AxisLabels.decades(bars.map(\.exponent), center: center, width: width, text: Self.label)
@@ -119,13 +117,12 @@ struct HistogramChart: Chart {
                         ], label) : "")
         }.joined()
         let marks = [0, 0.5, 1].map { plot.gridLine(at: $0 * plot.high, label: "\(Int($0 * plot.high)) %") }.joined()
-        let heading = XML.element("text", [("x", "4"), ("y", "14"), ("class", "caption")], XML.escaped(caption))
         return XML.element(
             "svg",
             [
                 ("viewBox", "0 0 \(XML.number(width)) \(XML.number(height))"), ("role", "img"),
                 ("aria-label", "Histogram of absolute errors: \(title)"),
-            ], XML.element("title", [], XML.escaped(title)) + heading + marks + content)
+            ], XML.element("title", [], XML.escaped(title)) + marks + content)
     }
 
     private static func label(_ exponent: Int?) -> String { exponent.map { "1e\($0)" } ?? "0" }

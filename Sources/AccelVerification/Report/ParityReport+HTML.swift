@@ -31,7 +31,8 @@ extension ParityReport {
     /// The verdict, then pictures, then tables.
     private var sections: [String] {
         [
-            banner, keyFigures, charts, failureSection, outputSection, rankingSection, stageSection, structureSection,
+            banner, keyFigures, sizeSection, charts, failureSection, outputSection, rankingSection, stageSection,
+            structureSection,
             selfTestSection, coverageSection, detailSection,
         ]
     }
@@ -48,14 +49,16 @@ extension ParityReport {
         let beyond = failures.prefix(3).map { "<p class=\"bad\">\(XML.escaped("\($0.name): \($0.reason)"))</p>\n" }
             .joined()
         let more = failures.count > 3 ? "<p><a href=\"#beyond\">All \(Wording.grouped(failures.count))</a></p>\n" : ""
-        let program = runtime.map { "<p class=\"soft\">runtime: \(XML.escaped($0.words))</p>\n" } ?? ""
+        let remarks = ((runtime.map { ["runtime: \($0.words)"] } ?? []) + limitRemarks)
+            .map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
+        let foreign = foreignModel.map { "<p class=\"bad\">\(XML.escaped($0))</p>\n" } ?? ""
         return """
             <div class="verdict \(name)">
             <h1>Parity: <span>\(word)</span></h1>
             <p>\(XML.escaped(sentence.trimmingPrefix(" ").capitalizedFirst)).</p>
-            \(beyond)\(more)\
+            \(foreign)\(beyond)\(more)\
             <p class="soft">inputs: \(XML.escaped(inputs)); functions: \(XML.escaped(functions.joined(separator: ", ")))</p>
-            \(digest)\(program)</div>
+            \(digest)\(remarks)</div>
 
             """
     }
@@ -76,6 +79,13 @@ extension ParityReport {
         cells.append(("\(notCompared.count)", "not compared"))
         return "<div class=\"figures\">\n"
             + cells.map { "<div><b>\(XML.escaped($0.0))</b><span>\($0.1)</span></div>\n" }.joined() + "</div>\n"
+    }
+
+    private var sizeSection: String {
+        guard !sizes.isEmpty else { return "" }
+        var table = HTMLTable("limit", "")
+        for size in sizes { table.add([.text(size.summary), .state(size.failure.map { _ in "failed" })]) }
+        return "<h2>Limits of size, memory and speed</h2>\n" + table.html
     }
 
     private var charts: String { operatorCharts + sizeChart + errorCharts }
@@ -208,7 +218,7 @@ extension ParityReport {
         }
         guard !charts.isEmpty else { return "" }
         return "<h2>Absolute errors</h2>\n<p class=\"soft\">Share of elements by power of ten.</p>\n"
-            + "<div class=\"pair\">\(charts.map { "<div>\($0.html)</div>" }.joined(separator: "\n"))</div>\n"
+            + "<div class=\"pair\">\(charts.map { "<div><p class=\"caption\">\(XML.escaped($0.title))</p>\($0.html)</div>" }.joined(separator: "\n"))</div>\n"
             + rowBounds.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
     }
 

@@ -37,17 +37,28 @@ extension ParityReport {
                 .map(String.init).dropLast()
         }
         lines.append("")
-        if verdict == .passed, budget == nil, weights.contains(where: { !$0.metrics.isExact }) {
-            lines.append(
-                "limits: the defaults of the schemes, which find errors of the tool; --budget says how much may be lost"
-            )
-        }
+        lines += limitRemarks
         lines.append(verdict == .passed ? style.good(headline) : style.bad(headline))
         return lines.joined(separator: "\n") + "\n"
     }
 
+    /// What the verdict does not say of the limits: that they are the defaults, or not all of the budget's.
+    var limitRemarks: [String] {
+        var remarks = uncheckedLimits.map {
+            "limits: those of the budget's \($0) were not checked, since --only leaves them out"
+        }
+        if verdict == .passed, budget == nil, weights.contains(where: { !$0.metrics.isExact }) {
+            remarks.append(
+                "limits: the defaults of the schemes, which find errors of the tool; --budget says how much may be lost"
+            )
+        }
+        return remarks
+    }
+
     /// A line for each failure: the stage, the name and the reason.
-    public var failedLines: [String] { failures.map { "\($0.stage.code) \($0.name): \($0.reason)" } }
+    public var failedLines: [String] {
+        failures.map { $0.name == Self.sizeName ? "limit: \($0.reason)" : "\($0.stage.code) \($0.name): \($0.reason)" }
+    }
 
     private static let listed = 12
 

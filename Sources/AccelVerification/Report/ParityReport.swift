@@ -69,6 +69,8 @@ public struct ParityReport: Sendable {
     public internal(set) var sizes: [SizeFinding] = []
     /// Entries of the budget that apply to nothing.
     public internal(set) var budgetMistakes: [BudgetMistake] = []
+    /// The lists of the budget whose limits were not checked, because their stages were left out.
+    var uncheckedLimits: [String] = []
     /// The scheme of each weight, as the package records it.
     public internal(set) var coverage: [CoverageFinding] = []
     /// Tensors of the checkpoint that no function reads, as the package records them.
@@ -168,6 +170,7 @@ public struct ParityReport: Sendable {
     /// - Parameter stages: the requested stages, run or not.
     mutating func checkUse(of budget: Budget?, asked stages: Set<Stage>) {
         budgetMistakes = budget?.mistakes(in: self, asked: stages) ?? []
+        uncheckedLimits = budget?.unchecked(by: stages) ?? []
     }
 
     /// Removes the failures that a budget allows: differences of structure, and items that were not compared.
@@ -235,6 +238,9 @@ extension ParityReport {
         case nothingCompared
     }
 
+    /// The name of failures of sizes, memory and speed, which are no stage's.
+    static let sizeName = "size"
+
     /// All failures: mistakes of the budget, then exceeded limits in the order of the stages, then items that were not
     /// compared.
     public var failures: [(stage: Stage, name: String, reason: String)] {
@@ -242,7 +248,7 @@ extension ParityReport {
             + (structure?.differences ?? []).map { (.structure, $0.name, $0.reason) }
             + misfits.map { (.weights, "weights", $0) }
             + weights.compactMap { row in row.failure.map { (.weights, row.name, $0) } }
-            + sizes.compactMap { row in row.failure.map { (.weights, "size", $0) } }
+            + sizes.compactMap { row in row.failure.map { (.weights, Self.sizeName, $0) } }
             + operators.compactMap { row in row.failure.map { (.operators, title(of: row), $0) } }
             + outputs.compactMap { row in
                 row.failure.map { (row.stage, "\(row.function) \(row.name), \(row.reference.rawValue)", $0) }

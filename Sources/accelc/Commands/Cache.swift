@@ -130,6 +130,7 @@ enum CacheCommand: Command {
             Text.table(
                 ["key", "kind", "size", "last used", "model"], groups.compactMap(CacheListing.row),
                 [.left, .left, .right, .left, .left]) + "\n" + CacheListing.total(entries)
+            + (cache.quarantinedBytes > 0 ? "\n" + CleanUpSummary.quarantine(cache.quarantinedBytes) : "")
         let json = JSON.array(
             entries.map { entry in
                 [
@@ -222,9 +223,9 @@ enum CacheCommand: Command {
             throw arguments.usage("takes an age such as 0s, 15m or 2h for --\(minimumAge.name), found \"\(text)\"")
         }
         let limit = try bytes(maximumSize, arguments)
-        let report = try cache.collect(
-            maximumBytes: limit, freeBytes: try bytes(minimumFree, arguments), graceSeconds: age)
-        let summary = CleanUpSummary(report: report, limit: limit, age: text)
+        let free = try bytes(minimumFree, arguments)
+        let report = try cache.collect(maximumBytes: limit, freeBytes: free, graceSeconds: age)
+        let summary = CleanUpSummary(report: report, limit: limit, free: free, age: text)
         return (summary.text, summary.json, .success)
     }
 
@@ -255,7 +256,7 @@ enum CacheCommand: Command {
     private static func bytes(_ option: Option, _ arguments: Arguments) throws -> Int {
         let text = try arguments.required(option)
         guard let bytes = Text.parseBytes(text) else {
-            throw arguments.usage("takes a size such as 500MB or 10GB for --\(option.name), found \"\(text)\"")
+            throw RequestError("--\(option.name) \(text): \(Text.sizeAdvice(text))")
         }
         return bytes
     }

@@ -99,7 +99,9 @@ enum RunCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let inputFiles = arguments.all(inputs)
-        let inputs = try inputFiles.map { FunctionInputs(try SafetensorsFile($0).tensors, file: $0) }
+        let inputs = try inputFiles.map { path in
+            FunctionInputs(try SafetensorsFile.reading { try SafetensorsFile(path) }.tensors, file: path)
+        }
 
         var timing = Timing()
         let (package, program, plan) = try timing.load {
@@ -108,7 +110,7 @@ enum RunCommand: Command {
             let plan = try RunPlan(
                 program, try FunctionInputs(joining: inputs, for: program), function: arguments[function],
                 generating: arguments.integer(generate) ?? 0,
-                until: try stopTokens(of: package, arguments))
+                until: try stopTokens(of: package, program, arguments))
             return (package, program, plan)
         }
         // Packed weights are made of sections that match their digests.
@@ -173,13 +175,22 @@ enum RunCommand: Command {
         try package.check(includesReport: false) { progress.step($0) }
     }
 
-    private static func stopTokens(of package: AcceleratorPackage, _ arguments: Arguments) throws -> Set<Int64> {
+    private static func stopTokens(
+        of package: AcceleratorPackage, _ program: ModelPlan, _ arguments: Arguments
+    ) throws -> Set<Int64> {
         guard arguments.has(generate) else { return [] }
         guard arguments.has(stop) else { return try package.stopTokens() }
         let words = arguments.all(stop).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         if words == ["none"] { return [] }
+        let vocabulary = program.functions.compactMap { function in
+            function.input(.tokens).flatMap { function.interface.inputs[$0.name]?.integer("vocabulary") }
+        }.first
         return Set(
             try words.map { word -> Int64 in
+                if let token = Int64(word), let vocabulary, token >= vocabulary {
+                    throw RequestError(
+                        "--stop-token \(token): the model has \(vocabulary) tokens, 0 to \(vocabulary - 1)")
+                }
                 guard let token = Int64(word), token >= 0 else {
                     throw arguments.usage(
                         "takes numbers of tokens for --stop-token, as in 2,32000, or none; found \"\(word)\"")

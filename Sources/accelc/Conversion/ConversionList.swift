@@ -13,6 +13,11 @@ struct ConversionList {
     /// - Throws: `FormatError` for a quote that is left open.
     init(_ path: String) throws {
         self.path = path
+        guard Files.kind(of: path) != .folder else {
+            throw RequestError(
+                "\(path) is a folder, and prewarm takes a text file: a model with its options in each line, as in "
+                    + "\"MODEL --shape batch=1,sequence=128\"; for one model, accelc convert")
+        }
         let text = try MappedFile(path).bytes.withBytes { String(decoding: $0, as: UTF8.self) }
         lines = try text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap {
             index, line in

@@ -39,10 +39,7 @@ enum TargetArguments {
         }
         if let text = arguments[size] {
             guard let bytes = Text.parseBytes(text), bytes > 0 else {
-                throw RequestError("--target-size \(text): expected a size above 0 with its unit, such as 12MB")
-            }
-            guard text.contains(where: \.isLetter) else {
-                throw RequestError("--target-size \(text) has no unit; did you mean \(text)MB? (B, kB, MB or GB)")
+                throw RequestError("--target-size \(text): \(Text.sizeAdvice(text))")
             }
             let unit = text.filter(\.isLetter)
             return CompressionTarget(

@@ -6,6 +6,8 @@ struct CleanUpSummary {
     let report: Cache.CleanUp
     /// The most bytes that were to stay.
     let limit: Int
+    /// The bytes that were to be free on the disk.
+    let free: Int
     /// The age below which files stay, as it was given.
     let age: String
 
@@ -30,7 +32,16 @@ struct CleanUpSummary {
                 "\(Wording.count(report.youngBlobs, "file")), \(Text.bytes(report.youngBytes)), too young to remove: no result names "
                     + "them, but one may within \(age) of their making")
         }
+        if let found = report.freeBytes, found < free {
+            lines.append("\(Text.bytes(found)) are free on the disk, less than the \(Text.bytes(free)) of --min-free")
+        }
+        if report.quarantinedBytes > 0 { lines.append(Self.quarantine(report.quarantinedBytes)) }
         return lines.joined(separator: "\n")
+    }
+
+    /// A line on damaged files, which no size counts.
+    static func quarantine(_ bytes: Int) -> String {
+        "\(Text.bytes(bytes)) of damaged files in quarantine, not counted: they are removed after a week, or by cache clear"
     }
 
     private var isOverLimit: Bool { report.keptBytes > limit && report.youngRecords + report.leasedRecords > 0 }
@@ -46,6 +57,7 @@ struct CleanUpSummary {
             "kept_bytes": integer(report.keptBytes), "limit_bytes": integer(limit),
             "within_limit": .bool(report.keptBytes <= limit), "leased_records": integer(report.leasedRecords),
             "young_records": integer(report.youngRecords), "young_record_bytes": integer(report.youngRecordBytes),
+            "free_bytes": report.freeBytes.map(integer) ?? .null, "quarantined_bytes": integer(report.quarantinedBytes),
             "young_blobs": integer(report.youngBlobs), "young_bytes": integer(report.youngBytes),
         ]
     }

@@ -20,7 +20,7 @@ extension Inspection {
         let coverage = try PackageCoverage(of: package)
         let report = try package.report
         let program = try package.graph.planned()
-        var parts = [try Self.overview(package, isVerified: report != nil)]
+        var parts = [try Self.overview(package, report)]
         parts += try zip(program.functions, package.graph.functions).enumerated().map { index, pair in
             let (function, frozen) = pair
             var lines = [Self.signature(of: function)]
@@ -63,7 +63,7 @@ extension Inspection {
         ]
     }
 
-    private static func overview(_ package: AcceleratorPackage, isVerified: Bool) throws -> String {
+    private static func overview(_ package: AcceleratorPackage, _ report: JSON?) throws -> String {
         let manifest = package.manifest
         let provenance = manifest.provenance
         var lines = [
@@ -74,7 +74,7 @@ extension Inspection {
             "  recipe: \(provenance.recipe.text())",
             "  sources: \(provenance.sources.map { "\($0.name) (\(Text.bytes($0.byteCount)))" }.joined(separator: ", "))",
             "  assets: \(manifest.assetNames.isEmpty ? "none" : manifest.assetNames.joined(separator: ", "))",
-            "  report: \(isVerified ? "verified as it is" : "none; run accelc verify")",
+            "  report: \(try state(of: report, package))",
         ]
         if provenance.states != .float32 { lines.append("  key/value caches: \(provenance.states.rawValue)") }
         if let activations = try package.activations() { lines.append("  \(activations)") }
@@ -85,6 +85,18 @@ extension Inspection {
             lines.append("  unknown features, ignored: \(manifest.ignoredFeatures.joined(separator: ", "))")
         }
         return lines.joined(separator: "\n")
+    }
+
+    /// What the report of the last `verify` says, which is in a package's folder as verify.json.
+    private static func state(of report: JSON?, _ package: AcceleratorPackage) throws -> String {
+        guard let report else {
+            return Files.kind(of: package.path) == .folder
+                ? "none; run accelc verify" : "none: a zip keeps none (accelc verify --report FILE writes one)"
+        }
+        switch try JSONField(report, file: package.path)["verdict"].string() {
+        case "passed": return "verified as it is"
+        case let verdict: return "\(verdict): accelc verify did not pass"
+        }
     }
 
     private static func signature(of function: FunctionPlan) -> String {

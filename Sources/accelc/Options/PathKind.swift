@@ -101,7 +101,7 @@ struct PathKind: Hashable, Sendable {
         case .onnx: .onnx
         case .pickle: .pickle
         case .zip: .archive
-        case .gitPointer, .hdf5, .text: nil
+        case .gitPointer, .hdf5, .numpy, .text: nil
         }
     }
 

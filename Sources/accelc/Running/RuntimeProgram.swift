@@ -53,8 +53,9 @@ struct RuntimeProgram: RuntimeDriver {
         let paths = folders.map { "\($0)/\(runtime.name).py" }
         guard let path = paths.first(where: { Files.kind(of: $0) == .file }) else {
             throw RequestError(
-                "there is no program of \(runtime.title): searched were \(paths.joined(separator: ", ")); name their folder by "
-                    + "--runtimes, or in ACCELC_RUNTIMES", status: .unavailable)
+                "there is no program of \(runtime.title): searched were \(paths.joined(separator: ", ")); name by "
+                    + "--runtimes, or in ACCELC_RUNTIMES, the folder scripts/runtimes of accelc's source",
+                status: .unavailable)
         }
         return path
     }

@@ -24,6 +24,10 @@ extension Cache {
         public var youngBlobs = 0
         /// The bytes of the blobs that are too young.
         public var youngBytes = 0
+        /// The bytes that are free on the disk afterwards; nil if that is not known.
+        public var freeBytes: Int?
+        /// The bytes of damaged files that are kept aside for a week.
+        public var quarantinedBytes = 0
     }
 
     /// The age below which a blob is kept, because a record of it may be about to be written.
@@ -92,6 +96,8 @@ extension Cache {
             try remove(path, ifOlderThan: oldest, &report)
         }
         try removeRemains()
+        report.freeBytes = Files.freeBytes(at: root)
+        report.quarantinedBytes = quarantinedBytes
         return report
     }
 
@@ -165,6 +171,13 @@ extension Cache {
         }
         let marks = folder.partialMarks + folder.topFiles.filter { $0.hasSuffix(".partial") }
         for path in marks where isOlder(path, than: day) { try Files.removeTree(path) }
+    }
+
+    /// The bytes of damaged files that are kept aside.
+    public var quarantinedBytes: Int {
+        folder.survey(.quarantine).entries.reduce(0) {
+            $0 + (Files.identity(of: $1).map { Int(clamping: $0.size) } ?? 0)
+        }
     }
 
     /// Completes a conversion: sends new results to the server, and evicts if it is time.
