@@ -123,6 +123,11 @@ struct ModelCalibration {
     ) throws -> [String: ActivationStatistics] {
         let folder = recipe.flatMap(Files.parentFolder) ?? "."
         let path = reference.file.hasPrefix("/") ? reference.file : "\(folder)/\(reference.file)"
+        guard Files.kind(of: path) != nil else {
+            throw RequestError(
+                "\(recipe ?? "the recipe") refers to the statistics \(path), which are not there: copy them beside it, or give "
+                    + "the samples with --calibrate", status: .unavailable)
+        }
         let file = try SafetensorsFile(path)
         // Checked before and after the read: the file is mapped and may change meanwhile.
         func requireThatFile() throws {

@@ -99,6 +99,15 @@ public struct SourceModel: Sendable {
         return model
     }
 
+    /// Returns the model with other tensors for some weights, by name, of the same shapes, and other encodings.
+    func replacing(_ tensors: [String: StoredTensor], encoded: [String: CompressedTensor]) throws -> SourceModel {
+        var model = self
+        model.programs = programs.map { $0.replacing(tensors) }
+        model.functions = try functions?.map { try $0.applying { $0.replacing(tensors) } }
+        model.encoded = encoded
+        return model
+    }
+
     /// Returns the model that depends on further tensors of the source's files.
     func reading(_ names: Set<String>) -> SourceModel {
         var model = self

@@ -45,6 +45,8 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
             }
             for (dimension, number) in zip(type.dimensions, tensor.shape.dimensions) {
                 if let name = dimension.name { try bind(name, to: number, from: "\(file), \(tensor.name)") }
+                guard let fixed = dimension.value, fixed != number else { continue }
+                throw RequestError("\(file): \(tensor.name) has shape \(tensor.shape), but the input is \(type)")
             }
         }
         for state in program.states {

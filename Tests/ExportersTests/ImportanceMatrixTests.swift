@@ -97,7 +97,7 @@ struct ImportanceMatrixTests {
                 "the length of a name"
             ),
             (legacy("", calls: 1, [1, 1]), "empty"), (legacy("a", calls: -1, [1]), "the number of calls"),
-            (legacy("a", calls: 1, []), "number of weights"), (legacy("a", calls: 1, [.nan]), "not a number"),
+            (legacy("a", calls: 1, []), "no importance matrix"), (legacy("a", calls: 1, [.nan]), "not a number"),
             (legacy("a", calls: 1, [-1]), "not a number"), (legacy("a", calls: 1, [1], rest: [1]), "4 bytes"),
             (legacy("a", calls: 1, [1], rest: [1, 0, 0, 0, 9, 0, 0, 0]), "the length of a name"),
             (legacy("a", calls: 1, [1], rest: [1, 0, 0, 0, 0, 0, 0, 0, 5]), "bytes follow"),

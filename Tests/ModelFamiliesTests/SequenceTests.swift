@@ -94,7 +94,7 @@ struct SequenceTests {
         #expect(alone.floats != Array(stepped.floats.suffix(47)))
     }
 
-    @Test("states that are given are used: by a cache of their size, at a position, or not at all")
+    @Test("states that are given are used: by a cache of their size or a longer one, at a position, or not at all")
     func givenStates() throws {
         let programs = try ParityCase(folder: Fixtures.path("qwen3_small")).model().programs
         let bindings = [(4, 16), (1, 16), (1, 40)].map { ShapeBindings(["batch": 1, "tokens": $0.0, "cache": $0.1]) }
@@ -118,10 +118,19 @@ struct SequenceTests {
         #expect(capacities(try plan([ids, position, zeros(long)])) == [40])
         let missing = #expect(throws: RequestError.self) { try plan([ids, zeros(short)]) }
         #expect(missing?.description.contains("\"position\" is missing") == true, "\(String(describing: missing))")
-        // 30 more tokens need the longer cache, which does not take this state.
-        let wrong = #expect(throws: RequestError.self) { try plan([ids, position, zeros(short)], generating: 30) }
+        // 30 more tokens need the longer cache, where a shorter state goes on.
+        let longer = try plan([ids, position, zeros(short)], generating: 30)
+        #expect(capacities(longer) == [40])
+        #expect(longer.steps[0].states.map(\.shape) == [long.shape])
+        // Tokens that fit the shorter cache do not, with a state of the longer one, if it has to be the shorter one.
+        let name = program.functions[1].name
+        let wrong = #expect(throws: RequestError.self) {
+            try RunPlan(
+                program, FunctionInputs([tokens(1, 1, below: 47), position, zeros(long)], file: "in"), function: name,
+                generating: 2)
+        }
         #expect(
-            wrong?.description.contains("expected F32\(long.shape), found F32\(short.shape)") == true,
+            wrong?.description.contains("expected F32\(short.shape), found F32\(long.shape)") == true,
             "\(String(describing: wrong))")
     }
 
@@ -292,10 +301,10 @@ struct SequenceRefusalTests {
     func blocks() throws {
         let ids = tokens(1, 9, below: 47)
         let short = try Self.refusal("qwen3_small", ["batch": 1], blocks: [4, 1], cache: 8, [ids])
-        #expect(short.contains("the 9 tokens") && short.contains("blocks of 4 or 1 into a cache of 8"), "\(short)")
+        #expect(short.contains("9 tokens") && short.contains("blocks of 4 or 1 into a cache of 8"), "\(short)")
         let generated = try Self.refusal(
             "qwen3_small", ["batch": 1], blocks: [4, 1], cache: 12, [ids], generating: 5)
-        #expect(generated.contains("need 13 positions"), "\(generated)")
+        #expect(generated.contains("need a cache of 13 positions"), "\(generated)")
         let late = StoredTensor(name: "position", integers: [13], shape: [1])
         let odd = try Self.refusal(
             "qwen3_small", ["batch": 1], blocks: [4], cache: 16, [tokens(1, 3, below: 47), late])

@@ -3,6 +3,7 @@ import AccelConversion
 import AccelFormats
 import AccelPackages
 import AccelPrograms
+import AccelWeightCompression
 import Foundation
 import TestSupport
 import Testing
@@ -78,7 +79,7 @@ struct ExportedFormatTests {
                 #expect(try exported.weights.reduce(0) { $0 + $1.shape.count } > 1000)
                 return
             }
-            let subject = try Subject(exported, threads: 2)
+            let subject = try Subject(exported, of: ModelFormats.open(model), threads: 2)
             let original = try OriginalModel(ModelFormats.open(model), for: subject, threads: 2)
             let report = try Parity(of: subject, against: .model(original)).check()
             #expect(report.verdict == .passed, "\(report.terminal(width: 120, colour: false))")
@@ -86,6 +87,33 @@ struct ExportedFormatTests {
             let other = try OriginalModel(
                 ModelFormats.open(Fixtures.path(sample.other)), for: subject, threads: 2)
             #expect(try Parity(of: subject, against: .model(other)).check().verdict != .passed)
+        }
+    }
+
+    @Test(
+        "Numbers of 16 bits in an export are encodings of the model's, whatever its own type",
+        arguments: [
+            ("gguf", "llama_llama3"), ("gguf", "llama_bfloat16"), ("mlx", "llama_llama3"), ("mlx", "llama_bfloat16"),
+            ("mlx", "mlx/whisper"), ("whisper.cpp", "whispercpp/model"),
+        ])
+    func halves(format: String, fixture: String) throws {
+        let exporter = try Exporters.named(format)
+        for scheme in [exporter.plainScheme, "float16", "bfloat16"] {
+            // whisper.cpp has no bfloat16.
+            if exporter.unsupportedReason(of: try Codecs.codec(scheme), shape: [64, 64]) != nil { continue }
+            try withTemporaryFolder { folder in
+                let model = try Self.model(fixture, for: format, in: folder)
+                let conversion = try Conversion(of: model, compressedBy: scheme)
+                let path = "\(folder)/exported"
+                _ = try ModelExport(of: conversion, to: exporter).export(to: path)
+                let source = try ModelFormats.open(model)
+                let subject = try Subject(ModelFormats.open(path), of: source, threads: 2)
+                let original = try OriginalModel(source, for: subject, threads: 2)
+                let report = try Parity(of: subject, against: .model(original)).check()
+                #expect(
+                    report.verdict == .passed,
+                    "\(format) \(fixture) \(scheme): \(report.terminal(width: 120, colour: false))")
+            }
         }
     }
 

@@ -262,8 +262,8 @@ extension DecodingPlan {
                 // It fits an encoder, whose outputs nothing passes on to the decoder.
                 throw RequestError(
                     "\(file): no function makes the decoder's states from \"\(name)\": the package has "
-                        + "\(program.functions.map(\.name).joined(separator: ", ")); convert without --part, or run one of them with "
-                        + "--function")
+                        + "\(program.functions.map(\.name).joined(separator: ", ")); convert without --part, or run them one by one with "
+                        + "--function, --save-states and --inputs")
             }
             guard expected.isEmpty else {
                 throw RequestError(

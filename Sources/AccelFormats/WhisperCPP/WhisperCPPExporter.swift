@@ -8,7 +8,7 @@ import AccelWeightCompression
 /// Writes a folder with a file that whisper.cpp loads.
 public struct WhisperCPPExporter: Exporter {
     public static let name = "whisper.cpp"
-    public static let summary = "a file of whisper.cpp (ggml-model.bin in a folder), for Whisper"
+    public static let summary = "a folder with a file of whisper.cpp (OUT/ggml-model.bin), for Whisper"
     public static let options: [ExportOption] = []
     public static let output = list.kind
     public static let version = 1

@@ -217,7 +217,7 @@ extension CoreMLPackage {
         }
         throw RequestError(
             "no function of the Core ML package takes the inputs of \(matcher.file), which are those of one run here: "
-                + "export with --shape-from \(matcher.file); \(matcher.heldText); the package has \(offered.joined(separator: "; "))",
+                + "give each sample a file of its own, or export with --shape-from \(matcher.file) for all at once; \(matcher.heldText); the package has \(offered.joined(separator: "; "))",
             status: .unavailable)
     }
 }

@@ -81,13 +81,14 @@ struct InputMatcher {
         return runs.map { FunctionFeed(inputs: $0, states: states) }
     }
 
-    /// Returns the function's inputs from the file, with what stands for a missing mask or token types, and the initial value of each
-    /// state that the file names; nil if an input is missing or has another shape or kind of element type.
+    /// Returns the function's inputs from the file, with what stands for a missing mask or token types, or for a position where the file
+    /// has no states, and the initial value of each state that the file names; nil if an input is missing or has another shape or kind of element type.
     private func feed(for function: FunctionPlan) -> FunctionFeed? {
         var feed = FunctionFeed()
         for port in function.inputs {
-            let standIn = tensors[port.name] == nil ? function.standIn(for: port).map(HostTensor.init) : nil
-            guard let tensor = standIn ?? tensor(for: port) else { return nil }
+            guard let tensor = tensors[port.name] == nil ? standIn(for: port, of: function) : tensor(for: port) else {
+                return nil
+            }
             feed.inputs[port.name] = tensor
         }
         for state in function.states where tensors[state.name] != nil {
@@ -95,6 +96,14 @@ struct InputMatcher {
             feed.states[state.name] = tensor
         }
         return feed
+    }
+
+    private func standIn(for port: FrozenProgram.Port, of function: FunctionPlan) -> HostTensor? {
+        if let tensor = function.standIn(for: port) { return HostTensor(tensor) }
+        guard function.interface.inputs[port.name]?.kind == .position, port.elementType == .int64,
+            function.states(.keyValueCache).allSatisfy({ tensors[$0.name] == nil })
+        else { return nil }
+        return HostTensor([Int64](repeating: 0, count: port.shape.count), port.shape)
     }
 
     private func tensor(for port: FrozenProgram.Port) -> HostTensor? {

@@ -174,6 +174,7 @@ struct ProgramStages: StageRunner {
         } else {
             let given = try given(options.inputs)
             if case .file = options.inputs { report.countRuns(given.count) }
+            if let golden = options.inputs.golden { requireOutputs(of: golden, running: given.map(\.function)) }
             for (index, feed, golden) in given {
                 // One sample is enough for the operators.
                 let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: index) == nil
@@ -197,6 +198,23 @@ struct ProgramStages: StageRunner {
         }
         if options.inputs.seed == nil, !drawn.isEmpty { report.draw(for: drawn, seed: seed) }
         return choices
+    }
+
+    /// Lists the outputs of a golden that only functions have which do not take its inputs: else they would pass unseen.
+    private mutating func requireOutputs(of golden: Golden, running functions: [Int]) {
+        let compared = Set(functions.flatMap { program.functions[$0].results.map(\.name) })
+        for sample in golden.samples {
+            for name in sample.outputs.keys.sorted() where !compared.contains(name) {
+                guard let function = program.functions.first(where: { $0.results.contains { $0.name == name } }) else {
+                    continue
+                }
+                report.notCompared.append(
+                    .init(
+                        stage: .outputs, name: "\(function.name) out.\(name)\(sample.suffix)",
+                        reason: "the golden does not have the inputs of the function that computes it", isRequired: true
+                    ))
+            }
+        }
     }
 
     /// Returns the runs for the given inputs.

@@ -13,7 +13,9 @@ enum TargetArguments {
         "target-bits", .text("BITS"), "the same for so many bits a weight, on average over those to choose for",
         affectsOutput: true, excludes: ["min-sqnr", "compress"])
     static let sqnr = Option(
-        "min-sqnr", .text("DB"), "the smallest weights whose outputs over the samples have at least so many dB",
+        "min-sqnr", .text("DB"),
+        "the smallest weights whose outputs over the samples have at least so many dB, all outputs together and without padding "
+            + "(--min-sqnr of verify looks at each output)",
         affectsOutput: true, excludes: ["compress"])
     static let plan = Option(
         "plan", .output("DIR") { _ in PlanFolder.kind },

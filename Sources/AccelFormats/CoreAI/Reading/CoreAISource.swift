@@ -32,7 +32,7 @@ public struct CoreAISource: ModelSource {
     ) throws -> SourceModel {
         throw RequestError(
             "\(path): functions of Core AI models are not read back: take the model or the package that it was made from; "
-                + "decompress and diff read its weights",
+                + "verify --runtime coreai runs them, and decompress and diff read its weights",
             status: .unavailable)
     }
 
