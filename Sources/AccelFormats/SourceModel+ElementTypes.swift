@@ -1,6 +1,6 @@
 import AccelByteIO
 import AccelPrograms
-public import AccelTensors
+package import AccelTensors
 import AccelWeightCompression
 
 extension SourceModel {
