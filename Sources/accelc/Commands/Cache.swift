@@ -225,7 +225,8 @@ enum CacheCommand: Command {
         let limit = try bytes(maximumSize, arguments)
         let free = try bytes(minimumFree, arguments)
         let report = try cache.collect(maximumBytes: limit, freeBytes: free, graceSeconds: age)
-        let summary = CleanUpSummary(report: report, limit: limit, free: free, age: text)
+        let summary = CleanUpSummary(
+            report: report, limit: limit, free: (free, Files.freeBytes(at: cache.root)), age: text)
         return (summary.text, summary.json, .success)
     }
 

@@ -6,8 +6,8 @@ struct CleanUpSummary {
     let report: Cache.CleanUp
     /// The most bytes that were to stay.
     let limit: Int
-    /// The bytes that were to be free on the disk.
-    let free: Int
+    /// The bytes that were to be free on the disk, and those that are; nil if that is not known.
+    let free: (wanted: Int, found: Int?)
     /// The age below which files stay, as it was given.
     let age: String
 
@@ -32,8 +32,9 @@ struct CleanUpSummary {
                 "\(Wording.count(report.youngBlobs, "file")), \(Text.bytes(report.youngBytes)), too young to remove: no result names "
                     + "them, but one may within \(age) of their making")
         }
-        if let found = report.freeBytes, found < free {
-            lines.append("\(Text.bytes(found)) are free on the disk, less than the \(Text.bytes(free)) of --min-free")
+        if let found = free.found, found < free.wanted {
+            lines.append(
+                "\(Text.bytes(found)) are free on the disk, less than the \(Text.bytes(free.wanted)) of --min-free")
         }
         if report.quarantinedBytes > 0 { lines.append(Self.quarantine(report.quarantinedBytes)) }
         return lines.joined(separator: "\n")
@@ -57,7 +58,7 @@ struct CleanUpSummary {
             "kept_bytes": integer(report.keptBytes), "limit_bytes": integer(limit),
             "within_limit": .bool(report.keptBytes <= limit), "leased_records": integer(report.leasedRecords),
             "young_records": integer(report.youngRecords), "young_record_bytes": integer(report.youngRecordBytes),
-            "free_bytes": report.freeBytes.map(integer) ?? .null, "quarantined_bytes": integer(report.quarantinedBytes),
+            "free_bytes": free.found.map(integer) ?? .null, "quarantined_bytes": integer(report.quarantinedBytes),
             "young_blobs": integer(report.youngBlobs), "young_bytes": integer(report.youngBytes),
         ]
     }

@@ -24,8 +24,6 @@ extension Cache {
         public var youngBlobs = 0
         /// The bytes of the blobs that are too young.
         public var youngBytes = 0
-        /// The bytes that are free on the disk afterwards; nil if that is not known.
-        public var freeBytes: Int?
         /// The bytes of damaged files that are kept aside for a week.
         public var quarantinedBytes = 0
     }
@@ -96,7 +94,6 @@ extension Cache {
             try remove(path, ifOlderThan: oldest, &report)
         }
         try removeRemains()
-        report.freeBytes = Files.freeBytes(at: root)
         report.quarantinedBytes = quarantinedBytes
         return report
     }
