@@ -133,13 +133,13 @@ public enum Files {
     /// made before what belongs into it, so where it is missing, an interruption has removed it, and it stays removed.
     public static func makeFolder(_ path: String, mode: UInt16 = 0o777) throws(RequestError) {
         let isTemporary = TemporaryPaths.start(ofSibling: name(of: path)) != nil
-        if !isTemporary, mkdir(path, mode_t(mode)) == 0 { return }
-        if kind(of: path) == .folder { return }
-        let number = isTemporary ? ENOENT : errno
+        // Taken at once: the questions that follow set `errno`, too.
+        func failure() -> Int32? { mkdir(path, mode_t(mode)) == 0 ? nil : errno }
+        guard var number = isTemporary ? ENOENT : failure(), kind(of: path) != .folder else { return }
         if number == ENOENT, !isTemporary, let parent = parentFolder(of: path), parent != path {
             try makeFolder(parent, mode: mode)
-            if mkdir(path, mode_t(mode)) == 0 || kind(of: path) == .folder { return }
-            throw RequestError("cannot make the folder \(path): \(systemMessage(errno))", status: .unavailable)
+            guard let second = failure(), kind(of: path) != .folder else { return }
+            number = second
         }
         throw RequestError("cannot make the folder \(path): \(systemMessage(number))", status: .unavailable)
     }

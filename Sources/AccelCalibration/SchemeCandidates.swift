@@ -20,12 +20,15 @@ enum CandidateSchemes {
     ]
 
     /// Schemes of the kind of a codec, which the format of its file has, too: those of llama.cpp, or of MLX; else all.
-    private static func specifications(like codec: (any WeightCodec)?) -> [String] {
+    private static func codecs(like codec: (any WeightCodec)?) throws -> [any WeightCodec] {
         switch codec {
-        case is any GGMLCodec: ["q4_0", "q4_k", "q5_0", "q5_k", "q6_k", "q8_0", "float16"]
+        case is any GGMLCodec:
+            try ["q4_0", "q4_k", "q5_0", "q5_k", "q6_k", "q8_0", "float16"].map { try Codecs.codec($0) }
         case let affine as AffineCodec:
-            [4, 5, 6, 8].map { "affine:bits=\($0),block=\(affine.values["block"])" } + ["float16"]
-        default: all
+            try ["4", "5", "6", "8"].map { try AffineCodec(affine.values.replacing("bits", by: $0)) } + [
+                Codecs.codec("float16")
+            ]
+        default: try all.map { try Codecs.codec($0) }
         }
     }
 
@@ -34,7 +37,7 @@ enum CandidateSchemes {
     static func codecs(
         for source: StoredTensor, like codec: (any WeightCodec)? = nil
     ) throws -> [(codec: any WeightCodec, bytes: Int)] {
-        try specifications(like: codec).map { try Codecs.codec($0) }
+        try codecs(like: codec)
             .filter { $0.reasonToKeep(source) == nil }
             .map { codec in
                 let sections = codec.sections(elementType: source.elementType, shape: source.shape)

@@ -139,8 +139,8 @@ extension WeightLoss {
 }
 
 extension WeightLoss.Remedy {
-    /// Returns the smallest scheme of the solver's, or of the kind of the weight's codec, that clearly loses less than a weight's own, else the best one; nil if none
-    /// does.
+    /// Returns the smallest scheme of the solver's, or of the kind of the weight's codec, that clearly loses less than a weight's own,
+    /// else the best one; nil if none does.
     fileprivate static func finding(
         for source: StoredTensor, _ codec: (any WeightCodec)?, _ loss: WeightLoss,
         _ error: (CompressedTensor) throws -> Double, threads: Int

@@ -176,6 +176,14 @@ public struct ExportedModel: Sendable {
     }
 }
 
+extension RequestError {
+    /// The refusal of a package's weight whose scheme a format does not have. A model's weights are refused before they are compressed.
+    /// - Parameter reason: ends in what to use.
+    static func packageScheme(of weight: String, _ reason: String) -> RequestError {
+        RequestError("weight \(quoted(weight)): \(reason) in an export of the model: a package keeps its schemes")
+    }
+}
+
 /// The report of an export: sizes, fallbacks and details.
 public struct ExportReport: Sendable {
     /// Bytes of the model description and the weights.

@@ -137,7 +137,7 @@ public struct CodecOptionValues: Hashable, Sendable {
     public func integer(_ option: String) -> Int? { Int(self[option]) }
 
     /// Returns the values with one option changed, which the codec has to have.
-    func replacing(_ option: String, by value: String) -> CodecOptionValues {
+    package func replacing(_ option: String, by value: String) -> CodecOptionValues {
         var copy = self
         copy.values[option] = value
         return copy

@@ -22,6 +22,16 @@ struct FileTests {
         }
     }
 
+    #if os(Linux)
+        @Test("a folder that cannot be made is refused for what is wrong, and not for being missing")
+        func refusedFolder() {
+            // Nobody makes folders here, and what is asked afterwards says that there is none.
+            let error = #expect(throws: RequestError.self) { try Files.makeFolder("/sys/accelc/inner") }
+            #expect(error?.description.contains("cannot make the folder /sys/accelc: ") == true)
+            #expect(error?.description.contains("No such file") == false, "\(error?.description ?? "")")
+        }
+    #endif
+
     @Test("bytes stay valid after the file object is gone")
     func lifetime() throws {
         try withTemporaryFolder { folder in

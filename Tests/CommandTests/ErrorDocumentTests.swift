@@ -69,7 +69,8 @@ struct ErrorDocumentTests {
     @Test(
         "An age is a number with a unit",
         arguments: [
-            ("0s", 0), ("90", nil), ("0", 0), ("15m", 900), ("2 h", 7200), ("1d", 86400), ("", nil), ("m", nil),
+            ("0s", 0), ("90", nil), ("0", 0), ("0 apples", nil), ("15m", 900), ("2 h", 7200), ("1d", 86400), ("", nil),
+            ("m", nil),
             ("-1s", nil),
         ]
             as [(String, Int?)])

@@ -101,7 +101,7 @@ struct OptionTableTests {
             ("0", 0), ("12", nil), ("12B", 12), ("3kB", 3000), ("500MB", 500_000_000), ("10 gb", 10_000_000_000),
             ("", nil),
             ("MB", nil), ("-1", nil), ("1.5GB", 1_500_000_000), ("1.2.3MB", nil), (".kB", nil),
-            ("9999999999999TB", nil), ("5 apples", nil),
+            ("9999999999999TB", nil), ("5 apples", nil), ("0 apples", nil),
         ] as [(String, Int?)])
     func sizes(_ text: String, _ bytes: Int?) { #expect(Text.parseBytes(text) == bytes) }
 

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCalibration
 import AccelConversion
 import AccelFormats
 import AccelPackages
@@ -113,6 +114,26 @@ struct ExportedFormatTests {
                 #expect(
                     report.verdict == .passed,
                     "\(format) \(fixture) \(scheme): \(report.terminal(width: 120, colour: false))")
+            }
+        }
+    }
+
+    @Test(
+        "The schemes that would help an export's weights are its format's",
+        arguments: [("gguf", "q4_0"), ("mlx", "affine:bits=4,block=32,scales=weight,fit=mlx")])
+    func remedies(format: String, scheme: String) throws {
+        try withTemporaryFolder { folder in
+            let exporter = try Exporters.named(format)
+            let source = try ModelFormats.open(Fixtures.path("llama_bfloat16"))
+            let path = "\(folder)/exported"
+            _ = try ModelExport(of: Conversion(of: source.path, compressedBy: scheme), to: exporter).export(to: path)
+            let subject = try Subject(ModelFormats.open(path), of: source, threads: 2)
+            let original = try OriginalModel(source, for: subject, threads: 2)
+            let remedies = try Parity(of: subject, against: .model(original)).check().losses.compactMap(\.remedy)
+            #expect(!remedies.isEmpty)
+            for remedy in remedies {
+                let reason = exporter.unsupportedReason(of: try Codecs.codec(remedy.scheme), shape: [64, 64])
+                #expect(reason == nil, "\(format) \(remedy.scheme)")
             }
         }
     }

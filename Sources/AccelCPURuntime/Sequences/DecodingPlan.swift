@@ -53,7 +53,8 @@ public struct DecodingPlan: Sendable {
         ports = (first.tokens, first.position)
         count = tokens.shape.dimensions[1]
         let stated = tensors[first.position].flatMap { $0.holdsIndices ? $0.integers().first : nil }
-        start = stated.map { Int(max(-1, min($0, 1 << 40))) } ?? 0
+        let start = stated.map { Int(max(-1, min($0, 1 << 40))) } ?? 0
+        self.start = start
         var caches: [Cache] = []
         for feed in feeds where feed.tokens == first.tokens && !caches.contains(where: { $0.states == feed.states }) {
             let sharing = feeds.filter { $0.states == feed.states && $0.tokens == first.tokens }
@@ -63,7 +64,8 @@ public struct DecodingPlan: Sendable {
                     states: feed.states,
                     seeds: feed.states.compactMap { state in
                         tensors[state.name]?.seed(
-                            of: state, role: program.functions[feed.function].interface.role(of: state.name, .state))
+                            of: state, role: program.functions[feed.function].interface.role(of: state.name, .state),
+                            before: start)
                     }.sorted { $0.name < $1.name }))
         }
         self.caches = caches
@@ -277,14 +279,17 @@ extension DecodingPlan {
 
 extension StoredTensor {
     /// The initial value of a state; nil if the tensor has another type or shape. A cache of fewer positions is continued in a longer
-    /// one: the positions that it does not have are zeros, which no token reads before one writes them.
-    fileprivate func seed(of state: FrozenProgram.State, role: Role) -> StoredTensor? {
-        guard elementType == state.elementType, shape.rank == state.shape.rank else { return nil }
+    /// one if it has all positions before `start`: the others are zeros, which no token reads before one writes them.
+    fileprivate func seed(of state: FrozenProgram.State, role: Role, before start: Int) -> StoredTensor? {
+        guard elementType == state.elementType else { return nil }
         if shape == state.shape { return renamed(state.name) }
-        guard role.kind == .keyValueCache, let axis = role.integer("axis"), shape.dimensions.indices.contains(axis),
-            shape.dimensions[axis] < state.shape.dimensions[axis]
-        else { return nil }
-        let longer = zeroPadded(along: axis, to: state.shape.dimensions[axis])
-        return longer.shape == state.shape ? longer.renamed(state.name) : nil
+        guard role.kind == .keyValueCache, let axis = role.integer("axis"), shape.rank == state.shape.rank else {
+            return nil
+        }
+        let (held, length) = (shape.dimensions[axis], state.shape.dimensions[axis])
+        var dimensions = shape.dimensions
+        dimensions[axis] = length
+        guard Shape(dimensions) == state.shape, (start...length).contains(held) else { return nil }
+        return zeroPadded(along: axis, to: length).renamed(state.name)
     }
 }

@@ -173,25 +173,23 @@ public struct FunctionInputs: Sendable {
     static func unknown(
         _ name: String, among tensors: [String: StoredTensor], of functions: [FunctionPlan]
     ) -> String {
-        let names = functions.flatMap(\.givenPorts).map(\.name)
-        let inputs = functions.flatMap(\.inputs).map(\.name)
-        var missing: [String] = []
-        for input in inputs where tensors[input] == nil && !missing.contains(input) { missing.append(input) }
-        let hint = suggestion(for: name, among: names)
-        let list = missing.map { "\"\($0)\"" }.joined(separator: ", ")
-        // Tensors that no decoder needs are left out; where none of the inputs is there, the name is wrong.
-        let remedy = missing.count == Set(inputs).count ? "the inputs are \(list)" : "leave it out"
+        let inputs: [String] = functions.flatMap(\.inputs).map(\.name).reduce(into: []) {
+            if !$0.contains($1) { $0.append($1) }
+        }
+        let hint = suggestion(for: name, among: functions.flatMap(\.givenPorts).map(\.name))
+        // Where none of the inputs is there, the name is wrong; else the tensor is one too many.
+        let isLost = inputs.allSatisfy { tensors[$0] == nil }
+        let remedy = isLost ? "the inputs are \(inputs.map { "\"\($0)\"" }.joined(separator: ", "))" : "leave it out"
         return "no function has an input or state \"\(name)\"\(hint)\(hint.isEmpty ? ": " : " Otherwise: ")\(remedy)"
     }
 
     /// Why a tensor fits none of the ports of its name, whatever their sizes: its type, or its number of dimensions; nil if it may.
     private func mistyped(_ name: String, _ tensor: StoredTensor, _ functions: [FunctionPlan]) -> String? {
         let ports = functions.flatMap(\.givenPorts).filter { $0.name == name }
-        func fits(_ port: FrozenProgram.Port) -> Bool {
-            let hasType = tensor.elementType == port.elementType || port.elementType == .int64 && tensor.holdsIndices
-            return hasType && tensor.shape.rank == port.shape.rank
+        guard !ports.isEmpty, !ports.contains(where: { tensor.hasType(of: $0) && tensor.shape.rank == $0.shape.rank })
+        else {
+            return nil
         }
-        guard !ports.isEmpty, !ports.contains(where: fits) else { return nil }
         let expected = Set(ports.map(\.typeText)).sorted().joined(separator: " or ")
         return "\"\(name)\": expected \(expected), found \(tensor.elementType.rawValue)\(tensor.shape)"
     }
@@ -216,9 +214,12 @@ extension StoredTensor {
 
     /// Returns the tensor for a port of its shape and element type, with narrower integers widened to I64; nil if it does not fit.
     func fitting(_ port: FrozenProgram.Port) -> StoredTensor? {
-        guard shape == port.shape else { return nil }
-        if elementType == port.elementType { return self }
-        guard port.elementType == .int64, holdsIndices else { return nil }
-        return StoredTensor(name: name, integers: integers(), shape: shape)
+        guard shape == port.shape, hasType(of: port) else { return nil }
+        return elementType == port.elementType ? self : StoredTensor(name: name, integers: integers(), shape: shape)
+    }
+
+    /// Its elements are of a port's type, or integers that are widened to it.
+    fileprivate func hasType(of port: FrozenProgram.Port) -> Bool {
+        elementType == port.elementType || port.elementType == .int64 && holdsIndices
     }
 }

@@ -186,7 +186,7 @@ extension GGUFFile {
 
 extension StoredTensor {
     /// Returns float32 elements in 16 bits; nil if that loses anything.
-    fileprivate func narrowed(_ type: ElementType) -> StoredTensor? {
+    func narrowed(_ type: ElementType) -> StoredTensor? {
         guard elementType == .float32, type == .bfloat16 || type == .float16 else { return nil }
         var halves: [UInt16] = []
         for value in floats() {

@@ -87,10 +87,7 @@ extension GGUFPlace {
     func tensor(of weight: CompressedTensor, heads: Int, keyHeads: Int) throws -> GGUFTensor {
         var (type, bytes): (GGMLType, ByteView)
         switch storage(of: weight.codec, elementType: weight.elementType, shape: weight.shape) {
-        case .unsupported(let reason):
-            // A model's weights were checked before they were compressed.
-            throw RequestError(
-                "weight \(quoted(weight.name)): \(reason) in an export of the model: a package keeps its schemes")
+        case .unsupported(let reason): throw RequestError.packageScheme(of: weight.name, reason)
         case .floats:
             let gain: Float = architecture.storesWholeGains && weight.shape.rank == 1 ? 1 : 0
             (type, bytes) = (.float32, ByteView(weight.floats().map { gain == 0 ? $0 : $0 + gain }))

@@ -102,14 +102,13 @@ public struct ImportanceMatrix: Sendable {
             return number
         }
         // The smallest entry has a name of one byte, and one number.
+        let count = Int(try reader.integer(Int32.self))
         let most = (bytes.count - 4) / 17
-        let first = try reader.integer(Int32.self)
-        guard (0...Int32(clamping: max(most, 0))).contains(first) else {
+        guard (0...most).contains(count) else {
             throw reader.error(
-                "this is no importance matrix of llama.cpp: it would hold \(first) weights, and there is room for \(most)",
+                "this is no importance matrix of llama.cpp: it would hold \(count) weights, and there is room for \(most)",
                 at: 0)
         }
-        let count = Int(first)
         var entries: [String: Entry] = [:]
         for _ in 0..<count {
             let start = reader.position

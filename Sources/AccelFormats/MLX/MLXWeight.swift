@@ -65,10 +65,7 @@ struct MLXWeight {
             }
             specification = weight.codec.values.fullSpecification
             layer = (module, scheme)
-        case .unsupported(let reason):
-            // A model's weights were checked before they were compressed.
-            throw RequestError(
-                "weight \(quoted(weight.name)): \(reason) in an export of the model: a package keeps its schemes")
+        case .unsupported(let reason): throw RequestError.packageScheme(of: weight.name, reason)
         }
     }
 

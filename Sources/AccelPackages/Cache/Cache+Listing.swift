@@ -4,7 +4,7 @@ import AccelByteIO
 public struct CacheEntry: Equatable, Sendable {
     /// The record.
     public var record: CacheRecord
-    /// The time of the last use in nanoseconds since 1970, with a resolution of an hour.
+    /// The time of the last use in nanoseconds since 1970, with a resolution of a second.
     public var lastUse: Int64
     /// The size of all its blobs; blobs that records share count for each of them.
     public var byteCount: Int { record.files.reduce(0) { $0 + $1.byteCount } }

@@ -140,7 +140,7 @@ public final class Cache: Sendable {
     /// Returns whether the cache server has supplied a record, since this value was made.
     public func isFromServer(_ key: CacheKey) -> Bool { state.withLock { $0.received.contains(key.digest) } }
 
-    /// Records the use of a record, at most once an hour.
+    /// Records the use of a record, at most once a second: some file systems have no finer times.
     func noteUse(of key: Digest) {
         let path = folder.recordPath(key)
         guard let identity = Files.identity(of: path), now - identity.modifiedNanoseconds > 1_000_000_000 else {

@@ -81,8 +81,8 @@ struct InputMatcher {
         return runs.map { FunctionFeed(inputs: $0, states: states) }
     }
 
-    /// Returns the function's inputs from the file, with what stands for a missing mask or token types, or for a position where the file
-    /// has no states, and the initial value of each state that the file names; nil if an input is missing or has another shape or kind of element type.
+    /// Returns the function's inputs from the file, with what stands for missing ones, and the initial value of each state that the file
+    /// names; nil if an input is missing or has another shape or kind of element type.
     private func feed(for function: FunctionPlan) -> FunctionFeed? {
         var feed = FunctionFeed()
         for port in function.inputs {
@@ -98,6 +98,7 @@ struct InputMatcher {
         return feed
     }
 
+    /// Returns what stands for an input that the file lacks: a mask, token types, or the position 0 where the file has no caches.
     private func standIn(for port: FrozenProgram.Port, of function: FunctionPlan) -> HostTensor? {
         if let tensor = function.standIn(for: port) { return HostTensor(tensor) }
         guard function.interface.inputs[port.name]?.kind == .position, port.elementType == .int64,

@@ -32,8 +32,7 @@ extension ParityReport {
     private var sections: [String] {
         [
             banner, keyFigures, sizeSection, charts, failureSection, outputSection, rankingSection, stageSection,
-            structureSection,
-            selfTestSection, coverageSection, detailSection,
+            structureSection, selfTestSection, coverageSection, detailSection,
         ]
     }
 
@@ -217,8 +216,9 @@ extension ParityReport {
             charts.append(HistogramChart(title: "all weights", distribution: weightMetrics.distribution))
         }
         guard !charts.isEmpty else { return "" }
+        let figures = charts.map { "<div><p class=\"caption\">\(XML.escaped($0.title))</p>\($0.html)</div>" }
         return "<h2>Absolute errors</h2>\n<p class=\"soft\">Share of elements by power of ten.</p>\n"
-            + "<div class=\"pair\">\(charts.map { "<div><p class=\"caption\">\(XML.escaped($0.title))</p>\($0.html)</div>" }.joined(separator: "\n"))</div>\n"
+            + "<div class=\"pair\">\(figures.joined(separator: "\n"))</div>\n"
             + rowBounds.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
     }
 

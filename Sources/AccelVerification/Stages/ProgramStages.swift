@@ -174,7 +174,7 @@ struct ProgramStages: StageRunner {
         } else {
             let given = try given(options.inputs)
             if case .file = options.inputs { report.countRuns(given.count) }
-            if let golden = options.inputs.golden { requireOutputs(of: golden, running: given.map(\.function)) }
+            if let golden = options.inputs.golden { requireOutputs(of: golden, running: given) }
             for (index, feed, golden) in given {
                 // One sample is enough for the operators.
                 let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: index) == nil
@@ -200,10 +200,13 @@ struct ProgramStages: StageRunner {
         return choices
     }
 
-    /// Lists the outputs of a golden that only functions have which do not take its inputs: else they would pass unseen.
-    private mutating func requireOutputs(of golden: Golden, running functions: [Int]) {
-        let compared = Set(functions.flatMap { program.functions[$0].results.map(\.name) })
+    /// Lists the outputs of each sample of a golden that only functions have which do not take its inputs: else they would pass unseen.
+    private mutating func requireOutputs(
+        of golden: Golden, running runs: [(function: Int, feed: FunctionFeed, golden: Golden?)]
+    ) {
         for sample in golden.samples {
+            let own = runs.filter { $0.golden?.suffix == sample.suffix }
+            let compared = Set(own.flatMap { program.functions[$0.function].results.map(\.name) })
             for name in sample.outputs.keys.sorted() where !compared.contains(name) {
                 guard let function = program.functions.first(where: { $0.results.contains { $0.name == name } }) else {
                     continue

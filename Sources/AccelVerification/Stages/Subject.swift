@@ -23,15 +23,18 @@ public enum Subject: Sendable {
 
     /// Creates a subject from a source: an opened package, or any other source compiled in memory for its usual shapes,
     /// with the weights as its files have them.
-    /// - Parameter reference: the model that an export is of, whose element types its weights have; nil for those of its files.
+    /// - Parameter reference: the model that an export is of, whose element types its weights have; nil for those of its files. Packages
+    ///   say which these were, so that theirs is not asked for.
     /// - Throws: `FormatError` and `RequestError` as for a conversion.
-    public init(_ source: any ModelSource, of reference: (any ModelSource)? = nil, threads: Int) throws {
+    public init(
+        _ source: any ModelSource, of reference: @autoclosure () throws -> (any ModelSource)? = nil, threads: Int
+    ) throws {
         switch source {
         case let source as PackagedModel: self = .package(source.package)
         case let source as CoreMLSource: self = .coreML(source.package)
         default:
             var model = try source.model()
-            if let reference { model = try model.stating(reference.model().weightTypes) }
+            if let reference = try reference() { model = try model.stating(reference.model().weightTypes) }
             let functions = try model.functions ?? model.programs.freezingToUsualShapes()
             let plain = Recipe(default: try Codecs.codec("stored"))
             let stored = try plain.compressing(functions, threads: threads)

@@ -226,7 +226,8 @@ enum CacheCommand: Command {
         let free = try bytes(minimumFree, arguments)
         let report = try cache.collect(maximumBytes: limit, freeBytes: free, graceSeconds: age)
         let summary = CleanUpSummary(
-            report: report, limit: limit, free: (free, Files.freeBytes(at: cache.root)), age: text)
+            report: report, limit: limit, free: (free, Files.freeBytes(at: cache.root)),
+            quarantined: cache.quarantinedBytes, age: text)
         return (summary.text, summary.json, .success)
     }
 

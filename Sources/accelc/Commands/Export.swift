@@ -46,9 +46,9 @@ enum ExportCommand: Command {
 
     /// Returns the path of what other tools take: of a folder that is called as a file, the file in it.
     private static func written(at path: String) -> String {
-        let words = Files.name(of: path).split(separator: ".")
-        let names = words.count > 1 && Files.kind(of: path) == .folder ? (try? Files.list(path)) ?? [] : []
-        let inside = names.first { name in words.last.map { name.hasSuffix(".\($0)") } ?? false }
+        guard let ending = Files.name(of: path).split(separator: ".").dropFirst().last, Files.kind(of: path) == .folder
+        else { return path }
+        let inside = try? Files.list(path).first { $0.hasSuffix(".\(ending)") }
         return inside.map { "\(path)/\($0)" } ?? path
     }
 

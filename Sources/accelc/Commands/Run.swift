@@ -187,13 +187,13 @@ enum RunCommand: Command {
         }.first
         return Set(
             try words.map { word -> Int64 in
-                if let token = Int64(word), let vocabulary, token >= vocabulary {
-                    throw RequestError(
-                        "--stop-token \(token): the model has \(vocabulary) tokens, 0 to \(vocabulary - 1)")
-                }
                 guard let token = Int64(word), token >= 0 else {
                     throw arguments.usage(
                         "takes numbers of tokens for --stop-token, as in 2,32000, or none; found \"\(word)\"")
+                }
+                if let vocabulary, token >= vocabulary {
+                    throw RequestError(
+                        "--stop-token \(token): the model has \(vocabulary) tokens, 0 to \(vocabulary - 1)")
                 }
                 return token
             })

@@ -142,11 +142,9 @@ enum VerifyCommand: Command {
         _ source: any ModelSource, _ arguments: Arguments, _ console: Console
     ) throws -> Subject {
         guard let runtime = arguments[runtime].flatMap(ModelRuntimes.named) else {
-            // Packages say of which types their weights were.
-            let saysTypes = source is PackagedModel || source is CoreMLSource
-            let reference =
-                saysTypes ? nil : try arguments[against].map { try ModelFormats.open($0, try arguments.opening) }
-            return try Subject(source, of: reference, threads: console.threads)
+            return try Subject(
+                source, of: arguments[against].map { try ModelFormats.open($0, try arguments.opening) },
+                threads: console.threads)
         }
         let program = RuntimeProgram(
             folder: arguments[runtimes] ?? ProcessEnvironment.text("ACCELC_RUNTIMES"),

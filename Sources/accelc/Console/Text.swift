@@ -26,7 +26,7 @@ enum Text {
         let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
         let unit = text.dropFirst(digits.count).drop { $0 == " " }.uppercased()
         let units = ["B": 0, "KB": 3, "MB": 6, "GB": 9, "TB": 12]
-        guard let exponent = Double(digits) == 0 ? 0 : units[unit] else { return nil }
+        guard let exponent = unit.isEmpty && Double(digits) == 0 ? 0 : units[unit] else { return nil }
         let factor = (0..<exponent).reduce(1) { product, _ in product * 10 }
         if let number = Int(digits) {
             let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
@@ -37,18 +37,19 @@ enum Text {
 
     /// What to say of a text that is no size: a number without a unit is completed, to bytes where it is large.
     static func sizeAdvice(_ text: String) -> String {
-        guard let number = Double(text), number > 0 else {
+        guard text.allSatisfy({ $0.isASCII && $0.isNumber || $0 == "." }), let number = Double(text), number > 0 else {
             return "expected a size above 0 with its unit, such as 12MB (B, kB, MB, GB or TB)"
         }
         return "it has no unit; did you mean \(text)\(number < 100_000 ? "MB" : "B")? (B, kB, MB, GB or TB)"
     }
 
-    /// Parses `0s`, `30 s`, `15m` or `2h`, and a number of seconds without a unit; nil for anything else.
+    /// Parses `0`, `30 s`, `15m` or `2h`, in seconds; nil for anything else.
     static func parseAge(_ text: String) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let units = ["s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400]
+        let unit = text.dropFirst(digits.count).drop { $0 == " " }.lowercased()
         guard let number = Int(digits), number <= 1_000_000,
-            let factor = number == 0 ? 1 : units[text.dropFirst(digits.count).drop { $0 == " " }.lowercased()]
+            let factor = unit.isEmpty && number == 0 ? 1 : units[unit]
         else { return nil }
         return number * factor
     }

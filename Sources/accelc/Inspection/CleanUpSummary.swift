@@ -8,6 +8,8 @@ struct CleanUpSummary {
     let limit: Int
     /// The bytes that were to be free on the disk, and those that are; nil if that is not known.
     let free: (wanted: Int, found: Int?)
+    /// The bytes of damaged files that are kept aside.
+    let quarantined: Int
     /// The age below which files stay, as it was given.
     let age: String
 
@@ -36,7 +38,7 @@ struct CleanUpSummary {
             lines.append(
                 "\(Text.bytes(found)) are free on the disk, less than the \(Text.bytes(free.wanted)) of --min-free")
         }
-        if report.quarantinedBytes > 0 { lines.append(Self.quarantine(report.quarantinedBytes)) }
+        if quarantined > 0 { lines.append(Self.quarantine(quarantined)) }
         return lines.joined(separator: "\n")
     }
 
@@ -58,7 +60,7 @@ struct CleanUpSummary {
             "kept_bytes": integer(report.keptBytes), "limit_bytes": integer(limit),
             "within_limit": .bool(report.keptBytes <= limit), "leased_records": integer(report.leasedRecords),
             "young_records": integer(report.youngRecords), "young_record_bytes": integer(report.youngRecordBytes),
-            "free_bytes": free.found.map(integer) ?? .null, "quarantined_bytes": integer(report.quarantinedBytes),
+            "free_bytes": free.found.map(integer) ?? .null, "quarantined_bytes": integer(quarantined),
             "young_blobs": integer(report.youngBlobs), "young_bytes": integer(report.youngBytes),
         ]
     }

@@ -85,7 +85,9 @@ struct Timing {
             let speed = Text.decimals(Self.perSecond(part.tokens, part.duration), 1)
             lines.append("  \(name): \(Wording.count(part.tokens, "token")) in \(time), \(speed) tokens per second")
         }
-        if result.generation.tokens > 0 { lines.append("  the first token that is generated is of the prompt's time") }
+        if result.generation.tokens > 0 {
+            lines.append("  the prompt's time includes the first token that is generated")
+        }
         let blocks = result.runs.filter { $0.positions != nil }.map(\.duration)
         guard let first = blocks.first, blocks.count > 1 else { return lines }
         let steps = blocks.dropFirst().sorted()

@@ -24,8 +24,6 @@ extension Cache {
         public var youngBlobs = 0
         /// The bytes of the blobs that are too young.
         public var youngBytes = 0
-        /// The bytes of damaged files that are kept aside for a week.
-        public var quarantinedBytes = 0
     }
 
     /// The age below which a blob is kept, because a record of it may be about to be written.
@@ -94,7 +92,6 @@ extension Cache {
             try remove(path, ifOlderThan: oldest, &report)
         }
         try removeRemains()
-        report.quarantinedBytes = quarantinedBytes
         return report
     }
 
@@ -170,7 +167,7 @@ extension Cache {
         for path in marks where isOlder(path, than: day) { try Files.removeTree(path) }
     }
 
-    /// The bytes of damaged files that are kept aside.
+    /// The bytes of damaged files that are kept aside for a week.
     public var quarantinedBytes: Int {
         folder.survey(.quarantine).entries.reduce(0) {
             $0 + (Files.identity(of: $1).map { Int(clamping: $0.size) } ?? 0)
