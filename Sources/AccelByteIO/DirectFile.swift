@@ -14,7 +14,7 @@ final class DirectFile {
     private var buffered = 0
     /// The offset of the buffer in the file; a multiple of the page size.
     private var offset: Int
-    /// The write of `other` that the system was asked for, and its bytes; they are in use until `wait` returns.
+    /// The write of `other` that the system was asked for, and its bytes; they are in use until `finishRequest` returns.
     private let request = UnsafeMutablePointer<aiocb>.allocate(capacity: 1)
     private var requested: UnsafeRawBufferPointer?
 
@@ -27,7 +27,7 @@ final class DirectFile {
     }
 
     deinit {
-        _ = wait()
+        _ = finishRequest()
         request.deallocate()
     }
 
@@ -46,7 +46,7 @@ final class DirectFile {
 
     /// Asks the system to write the buffer, which is full.
     private func start() -> Bool {
-        guard wait() else { return false }
+        guard finishRequest() else { return false }
         swap(&buffer, &other)
         let bytes = UnsafeRawBufferPointer(other.bytes)
         request.initialize(to: aiocb())
@@ -67,7 +67,7 @@ final class DirectFile {
     }
 
     /// Waits for the end of the write that was asked for.
-    private func wait() -> Bool {
+    private func finishRequest() -> Bool {
         guard let bytes = requested else { return true }
         requested = nil
         var list: UnsafePointer<aiocb>? = UnsafePointer(request)
@@ -84,7 +84,7 @@ final class DirectFile {
 
     /// Writes the buffer to the file. The last page is padded with zeros until more is written, or `finish` is called.
     func flush() -> Bool {
-        guard wait() else { return false }
+        guard finishRequest() else { return false }
         let tail = buffered % Self.pageBytes
         let whole = buffered - tail
         let padded = whole + (tail > 0 ? Self.pageBytes : 0)
