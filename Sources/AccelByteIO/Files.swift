@@ -134,7 +134,9 @@ public enum Files {
     public static func makeFolder(_ path: String, mode: UInt16 = 0o777) throws(RequestError) {
         let isTemporary = TemporaryPaths.start(ofSibling: name(of: path)) != nil
         // Taken at once: the questions that follow set `errno`, too.
-        func failure() -> Int32? { mkdir(path, mode_t(mode)) == 0 ? nil : errno }
+        func failure() -> Int32? {
+            mkdir(path, mode_t(mode)) == 0 ? nil : errno
+        }
         guard var number = isTemporary ? ENOENT : failure(), kind(of: path) != .folder else { return }
         if number == ENOENT, !isTemporary, let parent = parentFolder(of: path), parent != path {
             try makeFolder(parent, mode: mode)

@@ -31,7 +31,7 @@ extension TensorNames {
     /// The decision about a tensor that no function reads.
     enum Verdict {
         /// It may stay unused, for this reason.
-        case explained(String)
+        case explained(Reason)
         /// Without it, the model would have another meaning.
         case refused(Refusal)
     }
@@ -64,7 +64,7 @@ extension TensorNames {
     /// - Parameter name: a tensor of the checkpoint that no function reads.
     func verdict(on name: String) -> Verdict {
         if let original = origins.copies.first(where: { $0.value.contains(name) })?.key {
-            return .explained("equal to \(original), which is used in its place")
+            return .explained(Reason(text: "equal to \(original), which is used in its place"))
         }
         let companion = CompanionTensors.match(name)
         if let companion, reads(companion.owner) {
@@ -91,7 +91,8 @@ extension TensorNames {
             switch (verdict(on: name), ignored.pattern(for: name)) {
             case (_, let pattern?):
                 unused.append(.init(name: name, reason: "left out by --ignore-tensor \(pattern)", isAskedFor: true))
-            case (.explained(let reason), nil): unused.append(.init(name: name, reason: reason))
+            case (.explained(let reason), nil):
+                unused.append(.init(name: name, reason: reason.text, isAskedFor: reason.isAskedFor))
             case (.refused(let refusal), nil):
                 unused.append(.init(name: name, reason: "\(refusal.reason): convert refuses it"))
                 refused.append((name, refusal))

@@ -20,7 +20,14 @@ public struct TensorNames: Sendable {
     private var ties: [String: String] = [:]
     /// Derived tensors, copies, and tensors that were computed into tables.
     var origins = TensorOrigins()
-    private var reasons: [(matches: @Sendable (String) -> Bool, reason: String)] = []
+    private var reasons: [(matches: @Sendable (String) -> Bool, reason: Reason)] = []
+
+    /// Why a tensor may stay unused.
+    struct Reason {
+        let text: String
+        /// It follows from what the user asked for.
+        var isAskedFor = false
+    }
 
     /// Creates an empty account of a checkpoint's tensors.
     public init(_ checkpoint: Checkpoint) {
@@ -32,8 +39,11 @@ public struct TensorNames: Sendable {
     }
 
     /// Declares why tensors may stay unused. If several reasons match a name without its prefix, the last one counts.
-    public mutating func explain(_ reason: String, where matches: @escaping @Sendable (String) -> Bool) {
-        reasons.append((matches, reason))
+    /// - Parameter isAskedFor: the reason follows from what the user asked for, such as a part of the model.
+    public mutating func explain(
+        _ reason: String, isAskedFor: Bool = false, where matches: @escaping @Sendable (String) -> Bool
+    ) {
+        reasons.append((matches, Reason(text: reason, isAskedFor: isAskedFor)))
     }
 
     /// Adds a sentence for the user.
@@ -109,7 +119,7 @@ public struct TensorNames: Sendable {
     }
 
     /// Returns why a tensor may stay unused; nil if there is no reason.
-    func explanation(of name: String) -> String? {
+    func explanation(of name: String) -> Reason? {
         let plain = plainName(name)
         return reasons.last { $0.matches(plain) }?.reason
     }

@@ -4,7 +4,7 @@ public struct UnusedTensor: Equatable, Sendable {
     public var name: String
     /// Why no program reads it.
     public var reason: String
-    /// The user asked to ignore it. Packages do not store this.
+    /// It follows from what the user asked for: a pattern of tensors to ignore, or a part of the model. Packages do not store this.
     public var isAskedFor: Bool
 
     /// Creates an entry.

@@ -311,7 +311,7 @@ struct SequenceRefusalTests {
         #expect(odd.contains("blocks of 4 into a cache of 16"), "\(odd)")
         let unsteady = try Self.refusal("qwen3_small", ["batch": 1], blocks: [9], cache: 16, [ids], generating: 2)
         #expect(
-            unsteady.contains("convert with --shape batch=1,tokens=9,cache=16 --shape batch=1,tokens=1,cache=16"),
+            unsteady.contains("convert with --shape batch=1,cache=16,tokens=9 --shape batch=1,cache=16,tokens=1"),
             "\(unsteady)")
         let negative = StoredTensor(name: "position", integers: [-1], shape: [1])
         #expect(

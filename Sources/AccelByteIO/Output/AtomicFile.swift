@@ -136,7 +136,7 @@ final class TemporaryFile {
             return number >= 0 ? number : nil
         }
         guard let made else {
-            throw RequestError("cannot write \(path): \(systemMessage())", status: .unavailable)
+            throw RequestError("cannot write \(path): \(TemporaryPaths.failure(beside: path))", status: .unavailable)
         }
         descriptor = FileDescriptor(made)
     }

@@ -12,7 +12,8 @@ public final class TemporaryFolder {
     public init(beside path: String, mode: UInt16 = 0o777) throws {
         let temporary = try TemporaryPaths.sibling(of: path)
         guard TemporaryPaths.making(temporary, { mkdir(temporary, mode_t(mode)) == 0 ? temporary : nil }) != nil else {
-            throw RequestError("cannot make the folder \(path): \(systemMessage())", status: .unavailable)
+            throw RequestError(
+                "cannot make the folder \(path): \(TemporaryPaths.failure(beside: path))", status: .unavailable)
         }
         self.path = temporary
     }

@@ -1,3 +1,5 @@
+import AccelPlatform
+
 /// The temporary files and folders that exist, so that an interrupted tool leaves nothing incomplete.
 public enum TemporaryPaths {
     static let paths = Locked<Set<String>>([])
@@ -21,6 +23,14 @@ public enum TemporaryPaths {
             paths.insert(path)
             return made
         }
+    }
+
+    /// Says why nothing could be made beside `path`: the system's message, or that the folder is missing.
+    static func failure(_ number: Int32 = errno, beside path: String) -> String {
+        guard number == ENOENT, let parent = Files.parentFolder(of: path), Files.kind(of: parent) == nil else {
+            return systemMessage(number)
+        }
+        return "there is no folder \(parent)"
     }
 
     static func remove(_ path: String) { _ = paths.withLock { $0.remove(path) } }

@@ -97,7 +97,12 @@ private struct ZipEnd {
         guard endStart >= 0 else { throw refused("the file has \(bytes.count) bytes: it is no zip archive", at: 0) }
         var reader = ByteReader(bytes, file: file, position: endStart)
         guard try reader.integer(UInt32.self) == ZipFormat.endSignature else {
-            throw refused("expected the end record of a zip archive without a comment", at: endStart)
+            var first = ByteReader(bytes, file: file, position: 0)
+            let isArchive = try first.integer(UInt32.self) == ZipFormat.localSignature
+            throw refused(
+                "expected the end record of a zip archive without a comment"
+                    + (isArchive ? ", which the file does not have: it is truncated, or has a comment" : ""),
+                at: endStart)
         }
         let disks = (try reader.integer(UInt16.self), try reader.integer(UInt16.self))
         let counts = (try reader.integer(UInt16.self), try reader.integer(UInt16.self))

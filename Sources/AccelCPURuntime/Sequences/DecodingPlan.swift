@@ -187,6 +187,17 @@ public struct DecodingPlan: Sendable {
 
 extension DecodingPlan {
     private func doesNotFit(_ file: String, needed: Int, generating more: Int) -> RequestError {
+        let feeding = caches.flatMap(\.feeds).map(\.function)
+        if let limit = feeding.compactMap({ program.graph[$0].program.positionLimit }).min(), needed > limit {
+            let left = limit - start - count + 1
+            let remedy =
+                more > 0 && left > 0
+                ? "generate at most \(Wording.count(left, "token"))"
+                : "give at most \(Wording.count(max(limit - start, 0), "token")) from position \(start)"
+            return RequestError(
+                "\(file): \(Wording.count(count, "token")) of \"\(tokens.name)\" from position \(start) and \(more) to generate need "
+                    + "\(needed) positions, and the model has \(limit), those of its position embeddings: \(remedy)")
+        }
         let offered = caches.map { cache in
             "blocks of \(cache.feeds.map { "\($0.length)" }.joined(separator: " or ")) into a cache of \(cache.capacity)"
         }
@@ -199,9 +210,15 @@ extension DecodingPlan {
 
     /// The shapes of a package whose cache is long enough, as on the command line.
     private func shapes(cache: Int) -> String {
-        let lengths = Set(caches.flatMap(\.feeds).map(\.length)).union([1])
-        let batch = tokens.shape.dimensions[0]
-        return lengths.sorted(by: >).map { "--shape batch=\(batch),tokens=\($0),cache=\(cache)" }.joined(separator: " ")
+        let feeds = caches.flatMap(\.feeds)
+        let own = feeds.first.map { program.functions[$0.function].bindings.numbers } ?? [:]
+        let decoding = Set(feeds.map(\.length)).union([1]).sorted(by: >).map { length in
+            own.merging(["batch": tokens.shape.dimensions[0], "tokens": length, "cache": cache]) { $1 }
+        }
+        // Of other parts, such as an encoder, those that the decoder's do not complete.
+        let others = program.functions.map(\.bindings.numbers).filter { !$0.keys.allSatisfy { own[$0] != nil } }
+        return (decoding + Set(others).sorted { "\($0)" < "\($1)" })
+            .map { "--shape \(ShapeBindings($0))" }.joined(separator: " ")
     }
 
     /// The given tensors that have the name of a state of a cache, and another type or shape.

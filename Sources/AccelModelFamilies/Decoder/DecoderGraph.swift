@@ -22,6 +22,19 @@ struct DecoderGraph {
         let mask: Value
     }
 
+    /// The effects of the cache length.
+    private static func remarks(
+        _ config: DecoderConfiguration, upTo longest: Int
+    ) -> [Program.FreeDimension.Remark] {
+        let rotary = config.layers.first?.rotary.remarks(upTo: longest) ?? []
+        guard rotary.isEmpty, config.positions < longest else { return rotary }
+        return [
+            .init(
+                config.positions + 1...longest,
+                "more positions than the \(config.positions) that the model was made for (max_position_embeddings)")
+        ]
+    }
+
     /// Builds the part `decoder`.
     static func program(_ config: DecoderConfiguration, names: inout TensorNames) throws -> Program {
         names.prefixes = ["model."]
@@ -41,7 +54,7 @@ struct DecoderGraph {
             Program.FreeDimension("batch", usual: [1]),
             Program.FreeDimension(
                 "cache", usual: [min(config.positions, 2048)], maximum: longest,
-                remarks: config.layers.first?.rotary.remarks(upTo: longest) ?? []),
+                remarks: Self.remarks(config, upTo: longest)),
             Program.FreeDimension(
                 "tokens", usual: blocks.reversed(), defaults: blocks, maximum: longest),
         ]

@@ -173,7 +173,8 @@ struct SafetensorsHeader {
                 FormatError(file: file, location: .tensor(entry.name, index: nil), reason: reason)
             }
             guard entry.end <= dataBytes else {
-                throw refused("its data ends at byte \(entry.end) of \(dataBytes) after the header")
+                throw refused(
+                    "its data ends at byte \(entry.end) after the header, where the file has \(dataBytes): it is truncated, or of another header")
             }
             guard entry.begin <= position else {
                 throw refused(

@@ -15,6 +15,12 @@ struct ProvenanceComparison {
 
     func run(_ finding: inout StructureFinding) {
         let provenance = found.provenance
+        if !provenance.sources.isEmpty, !provenance.sources.contains(where: original.sources.contains) {
+            let names = provenance.sources.prefix(3).map(\.name) + (provenance.sources.count > 3 ? ["..."] : [])
+            finding.remarks.append(
+                "the package says that it was made of \(names.joined(separator: ", ")), and no file of this model is one of them: compare it "
+                    + "with what it was made of, or its outputs with this model by --only outputs")
+        }
         func list(_ words: [String]) -> String { words.isEmpty ? "none" : words.joined(separator: " ") }
         finding.compare("provenance family", "the family", provenance.family, original.family)
         finding.compare("provenance parts", "the list of parts asked for", list(provenance.parts), list(original.parts))
