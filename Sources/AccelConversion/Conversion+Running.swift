@@ -33,6 +33,8 @@ public struct ConvertedPackage: Sendable {
     public let hasUsualShapes: Bool
     /// Numbers of weights found and made; both are 0 if the whole package was found.
     public let weights: WeightCounts
+    /// Whether the model's files have a tokenizer that the package did not get, which a warning has said.
+    package let lacksTokenizer: Bool
     /// What the request's target reached; nil without one.
     public let target: TargetResult?
     /// The outputs over the request's samples, with activations in float32; nil without samples.
@@ -60,7 +62,7 @@ extension Conversion {
         let cache = settings.cache
         let output = try PackageOutput(destination, of: self.model, for: profile, in: cache)
         var model = try RequestedModel(self, writing: output, settings)
-        (model.warnings.map(ConversionEvent.warning) + model.notes.map(ConversionEvent.note)).forEach(emit)
+        (model.unrecordedWarnings.map(ConversionEvent.warning) + model.notes.map(ConversionEvent.note)).forEach(emit)
         // A target decides about sizes later.
         if target == nil { try output.require(profile, weightBytes: model.plan.map(\.storedBytes)) }
 
@@ -111,6 +113,7 @@ extension Conversion {
         return ConvertedPackage(
             package: package, cache: outcome, comparison: build.comparison,
             hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights,
+            lacksTokenizer: model.source.hasUnreadTokenizer,
             target: model.solved.map { TargetResult($0.choice, in: model.planFolder) },
             outputs: model.solved?.choice.outputs ?? outputs(of: package, model, in: cache, emit: emit))
     }

@@ -31,7 +31,7 @@ struct ExportOutput: CachedResult {
 
     func find(_ key: CacheKey, in cache: Cache) throws -> ExportReport? {
         let kept = try cache.place(exported: key, at: path, as: format.output, provenance: format.provenance)
-        guard case .success(let document) = kept else { return nil }
+        guard let document = cache.found(kept) else { return nil }
         return try ExportReport(document, file: path)
     }
 

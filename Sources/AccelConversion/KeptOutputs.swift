@@ -15,7 +15,7 @@ struct KeptOutputs {
 
     /// The figures of an earlier run; nil if there are none.
     var found: SampledOutputs? {
-        guard let content = try? cache?.statistics(for: key).get(),
+        guard let content = cache.flatMap({ $0.found($0.statistics(for: key)) }),
             let document = try? JSON.parse(content, file: "outputs \(key.digest)")
         else { return nil }
         return try? SampledOutputs(JSONField(document, file: "outputs"))

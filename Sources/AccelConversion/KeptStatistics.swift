@@ -62,7 +62,7 @@ private struct StatisticsResult: CachedResult {
 
     func find(_ key: CacheKey, in cache: Cache) -> ActivationStatistics? {
         let path = "statistics \(key.digest)"
-        guard let content = try? cache.statistics(for: key, pending: pending[key]).get(),
+        guard let content = cache.found(cache.statistics(for: key, pending: pending[key])),
             // A corrupt entry counts as a miss.
             let file = try? SafetensorsFile(content, file: path)
         else { return nil }

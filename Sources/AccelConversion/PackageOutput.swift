@@ -48,7 +48,7 @@ struct PackageOutput: CachedResult {
 
     func find(_ key: CacheKey, in cache: Cache) throws -> AcceleratorPackage? {
         if profile != nil {
-            guard let kept = try? cache.opened(key).get() else { return nil }
+            guard let kept = cache.found(cache.opened(key)) else { return nil }
             try require(profile, kept)
         }
         let found =
@@ -56,7 +56,7 @@ struct PackageOutput: CachedResult {
             case .folder, .archive: try cache.place(key, at: path, asArchive: form == .archive)
             case .cached: cache.opened(key)
             }
-        return try? found.get()
+        return cache.found(found)
     }
 
     func store(_ made: Draft, as key: CacheKey, in cache: Cache) {

@@ -24,6 +24,8 @@ struct RequestedModel {
     private var calibration: ModelCalibration
     /// Remarks on the model's files and warnings on the request.
     let warnings: [String]
+    /// `warnings` without the remarks that a package records: its summary has these.
+    var unrecordedWarnings: [String] { warnings.filter { !model.remarks.contains($0) } }
     /// Sentences on the samples.
     let notes: [String]
     /// What the target's search found; nil before `recallTarget` or `meetTarget`, and without a target.

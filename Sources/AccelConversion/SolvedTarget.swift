@@ -44,9 +44,9 @@ package struct SolvedTarget {
     /// Returns the result of an earlier search for the same request; nil if the cache has none, or one that cannot be read.
     /// - Parameter recipe: the recipe of the request, whose facts about the model's files are not part of the result.
     init?(_ key: CacheKey, in cache: Cache, for recipe: Recipe) {
-        guard let files = try? cache.compressionPlan(for: key).get(), let statistics = files[Self.statisticsName] else {
-            return nil
-        }
+        guard let files = cache.found(cache.compressionPlan(for: key)),
+            let statistics = files[Self.statisticsName]
+        else { return nil }
         func document(_ name: String) throws -> JSONField {
             JSONField(try JSON.parse(files[name] ?? ByteView([UInt8]()), file: name), file: name)
         }

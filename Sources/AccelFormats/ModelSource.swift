@@ -13,6 +13,8 @@ public protocol ModelSource: Sendable {
     var abilities: Set<SourceAbility> { get }
     /// Remarks on the files for the user, a sentence each.
     var remarks: [String] { get }
+    /// Whether the files have a tokenizer that packages do not get, which `remarks` say.
+    var hasUnreadTokenizer: Bool { get }
     /// The files that were opened so far. A conversion records their digests and checks them again at its end.
     var files: ModelFiles { get }
     /// Sources that are not among `files`, with digests from the format's own checks.
@@ -71,6 +73,7 @@ public enum SourceAbility: CaseIterable, Sendable {
 
 extension ModelSource {
     public var remarks: [String] { [] }
+    public var hasUnreadTokenizer: Bool { false }
     public var knownSources: [Provenance.Source] { [] }
     public var assets: [Asset] { get throws { [] } }
     public var missingTensors: [String] { get throws { [] } }

@@ -26,12 +26,12 @@ struct NumberedNameTests {
     @Test("Names that differ in consecutive numbers share a line")
     func folding() {
         #expect(folded((0..<24).flatMap { ["k.\($0)", "v.\($0)"] }) == ["k.0 to k.23", "v.0 to v.23"])
-        #expect(folded(["h.0.w", "h.1.w", "h.3.w", "h.2.b"]) == ["h.0.w to h.1", "h.3.w", "h.2.b"])
+        #expect(folded(["h.0.w", "h.1.w", "h.3.w", "h.2.b"]) == ["h.0.w to h.1.w", "h.3.w", "h.2.b"])
         #expect(folded(["k.0", "k.1", "k.2"], kinds: ["k.1": 1]) == ["k.0", "k.1", "k.2"])
         #expect(folded(["k.0"]) == ["k.0"])
         // Both numbers of a grid change.
         let grid = (0..<3).flatMap { layer in (0..<2).map { "h.\(layer).experts.\($0).w" } }
-        #expect(folded(grid) == ["h.0.experts.0.w to h.2.experts.1"])
+        #expect(folded(grid) == ["h.0.experts.0.w to h.2.experts.1.w"])
         #expect(FoldedNames.all(grid, name: { $0 }, kind: { _ in 0 }).map(\.shortName) == ["h.0…2.experts.0…1.w"])
         // Sizes in brackets are not counted through.
         #expect(folded(["f[tokens=1] k.0", "f[tokens=2] k.0"]) == ["f[tokens=1] k.0", "f[tokens=2] k.0"])

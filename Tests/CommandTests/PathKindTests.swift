@@ -26,6 +26,7 @@ struct PathKindTests {
         try FileManager.default.createDirectory(atPath: "\(folder)/plan", withIntermediateDirectories: false)
         for name in ["front.json", "recipe.json"] { try write(Array("{}".utf8), "plan/\(name)") }
         try write(Array(#"{"default": "int8"}"#.utf8), "recipe.json")
+        try write(Array(#"{"accelc": "parity report"}"#.utf8), "report")
         for words in [
             ["convert", "digits", "--shape", "batch=1,sequence=65", "-q", "-o", "made"],
             ["verify", "record", "states.mlpackage", "-o", "runs"],
@@ -37,7 +38,7 @@ struct PathKindTests {
             .package: "made", .coreML: "states.mlpackage", PathKind(HuggingFaceFormat.self): "digits",
             .tensors: "digits/golden.safetensors",
             .gguf: "quantised", .onnx: "graph.onnx", .pickle: "pickled", .archive: "zipped", .recordedRuns: "runs",
-            .plan: "plan", .recipe: "recipe.json",
+            .plan: "plan", .recipe: "recipe.json", .report: "report",
         ]
     }
 

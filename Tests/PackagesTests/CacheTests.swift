@@ -91,6 +91,28 @@ struct CacheTests {
         }
     }
 
+    @Test("damage is warned of once, and what is missing never")
+    func damageWarning() throws {
+        try withTemporaryFolder { folder in
+            let warnings = Locked<[String]>([])
+            let cache = Cache(root: "\(folder)/cache", warn: { sentence in warnings.withLock { $0.append(sentence) } })
+            let made = try compressed()
+            for round in 0..<2 {
+                #expect(try cache.found(find(cache)) == nil)
+                #expect(warnings.withLock { $0.count } == round)
+                _ = try #require(cache.store(made.tensor, made.distortion, for: key(), model: "tiny"))
+                #expect(try cache.found(find(cache)) != nil)
+                let blob = cache.folder.blobPath(try cache.folder.record(key().digest).files[0].digest)
+                var bytes = try MappedFile(blob).bytes.array
+                bytes[1000] ^= 1
+                try replace(blob, bytes)
+                #expect(try cache.found(find(cache)) == nil)
+                #expect(warnings.withLock { $0.count } == 1)
+            }
+            #expect(warnings.withLock { $0.first?.contains("had been changed, and is in quarantine now") } == true)
+        }
+    }
+
     private func replace(_ path: String, _ bytes: [UInt8]) throws {
         try FileManager.default.removeItem(atPath: path)
         try write(bytes, to: path)

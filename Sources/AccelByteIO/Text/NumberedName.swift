@@ -54,7 +54,7 @@ extension Sequence {
 /// Elements of a listing that share a line: they are of one kind, and their names differ in consecutive numbers only.
 /// Numbers in brackets, which are sizes (`model[batch=1]`), never share one.
 package struct FoldedNames<Element> {
-    /// The name, or `k.0 to k.23`: the first name, and the last one up to the number that changes.
+    /// The name, or `k.0 to k.23`: the first name and the last one.
     package let name: String
     /// The name with each range of numbers in its place: `layers.0…23.weight`.
     package let shortName: String
@@ -108,12 +108,11 @@ package struct FoldedNames<Element> {
         }
 
         var name: String {
-            func text(_ end: (ClosedRange<Int>) -> Int, upTo count: Int) -> String {
-                zip(texts, ranges).prefix(count).map { "\($0)\(end($1))" }.joined()
+            func text(_ end: (ClosedRange<Int>) -> Int) -> String {
+                zip(texts, ranges).map { "\($0)\(end($1))" }.joined() + (texts.last ?? "")
             }
-            let first = text(\.lowerBound, upTo: ranges.count) + (texts.last ?? "")
-            guard let changing = ranges.lastIndex(where: { $0.count > 1 }) else { return first }
-            return "\(first) to \(text(\.upperBound, upTo: changing + 1))"
+            let (first, last) = (text(\.lowerBound), text(\.upperBound))
+            return first == last ? first : "\(first) to \(last)"
         }
     }
 

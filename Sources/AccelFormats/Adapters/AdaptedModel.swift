@@ -35,6 +35,8 @@ public struct AdaptedModel: ModelSource {
     public var files: ModelFiles { base.files }
     public var assets: [Asset] { get throws { try base.assets } }
 
+    public var hasUnreadTokenizer: Bool { base.hasUnreadTokenizer }
+
     public var remarks: [String] {
         let copies = merge.copies.sorted { $0.key < $1.key }.map {
             "\($0.key) is tied to \($0.value), and changed with it"

@@ -37,8 +37,8 @@ public struct GGUFExporter: Exporter {
             let (codec, source) = (weight.choice.codec, weight.source)
             guard let place = places[source.name] else { continue }
             let storage = place.storage(of: codec, elementType: source.elementType, shape: source.shape)
-            // Compressing what is stored as float32 in any case would only lose accuracy.
-            if case .floats = storage, codec.plainType(of: source.elementType) == nil {
+            // Compressing or rounding what is stored as float32 in any case would only lose accuracy.
+            if case .floats = storage, codec.plainType(of: source.elementType) != source.elementType {
                 gaps[source.name] = "llama.cpp reads \(place.name) in float32 only"
             }
             guard case .unsupported(let reason) = storage else { continue }
@@ -86,7 +86,11 @@ public struct GGUFExporter: Exporter {
         if weights.contains(where: { GGUFPlace.isLeftOut($0.name, architecture) }) {
             remarks.append("the pooler is left out, because llama.cpp does not read it")
         }
-        return report(folder.byteCount, matrices, weights.filter { places[$0.name] != nil }, remarks, model.plain)
+        // Vectors are numbers of float32 in every file of llama.cpp.
+        let vectors = Set(weights.filter { $0.shape.rank < 2 }.map(\.name))
+        return report(
+            folder.byteCount, matrices, weights.filter { places[$0.name] != nil }, remarks,
+            model.plain.filter { !vectors.contains($0.key) })
     }
 
     private static func general(

@@ -12,7 +12,7 @@ public struct GGUFSource: SingleModelSource {
     let encoded: [String: CompressedTensor]
     let plain: [StoredTensor]
     let names: Set<String>
-    private let hasTokenizer: Bool
+    public let hasUnreadTokenizer: Bool
 
     /// Opens a file, or the one of a folder, with the others that are parts of the model.
     /// - Throws: `FormatError` if a file is corrupt; `RequestError` for an architecture or a type that is not supported.
@@ -28,7 +28,7 @@ public struct GGUFSource: SingleModelSource {
         folder = Files.kind(of: path) == .folder ? path : Files.parentFolder(of: path) ?? "."
         configuration = JSONField(read.json, file: parts[0].path)
         names = Set(tensors.map(\.name))
-        hasTokenizer = parts[0]["tokenizer.ggml.tokens"] != nil
+        hasUnreadTokenizer = parts[0]["tokenizer.ggml.tokens"] != nil
         let reader = GGUFReader(read.architecture, configuration, try GGUFFolder.types(in: parts[0]))
         var (encoded, plain) = ([String: CompressedTensor](), [StoredTensor]())
         for part in parts {
@@ -96,7 +96,7 @@ public struct GGUFSource: SingleModelSource {
 
     public var format: any ModelFormat.Type { GGUFFormat.self }
     public var remarks: [String] {
-        hasTokenizer ? ["the tokenizer of a GGUF file is not taken over: a package of it has none"] : []
+        hasUnreadTokenizer ? ["the tokenizer of a GGUF file is not taken over: a package of it has none"] : []
     }
 
     func isTransposed(_ name: String) -> Bool { GGUFReader.isTransposed(name, configuration) }

@@ -97,5 +97,6 @@ public struct WhisperCPPSource: SingleModelSource {
     }
 
     public var format: any ModelFormat.Type { WhisperCPPFormat.self }
+    public var hasUnreadTokenizer: Bool { true }
     public var remarks: [String] { ["the words of the file are not taken over: a package of it has no tokenizer"] }
 }

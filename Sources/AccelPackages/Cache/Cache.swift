@@ -17,6 +17,7 @@ public final class Cache: Sendable {
         /// The folder is a valid cache, at least when it was last checked.
         var isPrepared = false
         var hasWarned = false
+        var hasWarnedOfDamage = false
         /// The cause of a failure, after which nothing is written.
         var failure: String?
         /// The records that the cache server has supplied.
@@ -33,7 +34,7 @@ public final class Cache: Sendable {
     ///   - trustsOthers: allows a cache that belongs to another user or that others may write to, and thereby lets them
     ///     determine the results of conversions.
     ///   - clock: returns nanoseconds since 1970; replaced in tests.
-    ///   - warn: called once with a sentence if the cache cannot be written.
+    ///   - warn: called with a sentence, once if the cache cannot be written, and once if it has damaged results.
     public init(
         root: String, durability: CacheDurability = .none, remote: RemoteCache? = nil, patience: CachePatience = .usual,
         trustsOthers: Bool = false, clock: (@Sendable () -> Int64)? = nil,
@@ -122,6 +123,27 @@ public final class Cache: Sendable {
             return !state.hasWarned
         }
         if isFirst { warn(sentence) }
+    }
+
+    /// Returns what a look-up has found; nil if it has to be made. Damage is warned of, at most once.
+    package func found<Found>(_ outcome: Result<Found, CacheMiss>) -> Found? {
+        switch outcome {
+        case .success(let found): return found
+        case .failure(let miss):
+            if miss.reason.isDamage { reportDamage(miss.reason) }
+            return nil
+        }
+    }
+
+    private func reportDamage(_ reason: CacheMiss.Reason) {
+        let isFirst = state.withLock { state in
+            defer { state.hasWarnedOfDamage = true }
+            return !state.hasWarnedOfDamage
+        }
+        guard isFirst else { return }
+        warn(
+            "a result in the cache at \(root) was damaged, and is made again: \(reason); "
+                + "\"accelc cache fsck\" checks all others")
     }
 
     /// Announces that a record is about to be used or made; it is not evicted while this value lives.

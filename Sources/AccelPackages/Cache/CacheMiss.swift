@@ -34,6 +34,14 @@ public struct CacheMiss: Error, Equatable, Sendable {
             case .unusable(let reason): reason
             }
         }
+
+        /// The cache had a result that is damaged.
+        var isDamage: Bool {
+            switch self {
+            case .malformedRecord, .wrongSize, .wrongBytes, .wrongResult: true
+            case .noRecord, .missingBlob, .distrusted, .unusable: false
+            }
+        }
     }
     /// The cause.
     public var reason: Reason

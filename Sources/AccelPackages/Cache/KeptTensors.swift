@@ -99,7 +99,7 @@ public final class KeptTensors: Sendable {
     ) throws -> (CompressedTensor, Distortion)? {
         guard comparison == nil, let cache, let key = key(source, codec, statistics) else { return nil }
         func find() -> (CompressedTensor, Distortion)? {
-            guard let found = try? cache.tensor(for: key, source: source, codec: codec).get() else { return nil }
+            guard let found = cache.found(cache.tensor(for: key, source: source, codec: codec)) else { return nil }
             digests?.noteFound(source)
             let isReceived = cache.isFromServer(key)
             counter.withLock {

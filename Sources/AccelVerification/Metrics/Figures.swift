@@ -6,9 +6,9 @@ func rounded(_ value: Double, significantDigits digits: Int) -> Double {
 }
 
 /// The format of figures for people, the same in the terminal and on the page.
-enum Figure {
+package enum Figure {
     /// e.g. `17.2`, `exact`
-    static func decibels(_ value: Double) -> String {
+    package static func decibels(_ value: Double) -> String {
         if value == .infinity { return "exact" }
         if value == -.infinity { return "-inf" }
         return value.isNaN ? "nan" : NumberText.fixed(value, digits: 1)
@@ -24,7 +24,7 @@ enum Figure {
     static func fixed(_ value: Double, digits: Int) -> String { NumberText.fixed(value, digits: digits) }
 
     /// e.g. `0.999998`; never rounds up to 1.
-    static func cosine(_ value: Double) -> String {
+    package static func cosine(_ value: Double) -> String {
         let text = NumberText.fixed(value, digits: 6)
         return value < 1 && text == "1.000000" ? "0.999999" : text
     }

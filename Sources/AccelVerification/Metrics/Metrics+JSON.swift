@@ -26,7 +26,7 @@ extension JSON {
     /// A number with nine significant digits; the strings `infinity`, `-infinity` and `nan` for values that JSON does
     /// not support. Sums of the same run in another order differ beyond that, and a report is to be the same
     /// everywhere.
-    static func figure(_ value: Double) -> JSON {
+    package static func figure(_ value: Double) -> JSON {
         if value.isNaN { return "nan" }
         if value.isInfinite { return value > 0 ? "infinity" : "-infinity" }
         if value == 0 { return .integer(0) }

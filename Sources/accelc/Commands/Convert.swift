@@ -62,7 +62,7 @@ enum ConvertCommand: Command {
         if arguments.has(CommonOptions.json) { console.print(summary.json) } else { console.summary(summary.text) }
         (summary.warnings + signatures.warnings(after: summary.package.digest)).forEach(console.warning)
         summary.remarks.forEach(console.detail)
-        summary.missingTokenizer.map(console.note)
+        if !made.lacksTokenizer { summary.missingTokenizer.map(console.note) }
         return made.comparison.map { CacheChoice.report($0, console) } ?? .success
     }
 

@@ -5,16 +5,29 @@ import AccelWeightCompression
 
 enum DiffCommand: Command {
     static let name = "diff"
-    static let summary = "show what differs between two models or recipes; exit status 1 when something does"
+    static let summary =
+        "show what differs between two models, recipes, or reports of verify; exit status 1 when something does"
     static let left = Positional(
-        "A", "a package (folder or zip), any other model, a recipe, or the folder of a plan",
-        takes: PathKind.models + [.recipe, .plan])
-    static let right = Positional("B", "another one", takes: PathKind.models + [.recipe, .plan])
+        "A",
+        "a package (folder or zip), any other model, a recipe, the folder of a plan, or a report (of verify --report, or "
+            + "verify.json in a package)", takes: kinds)
+    static let right = Positional("B", "another one", takes: kinds)
+    private static let kinds = PathKind.models + [.recipe, .plan, .report]
     static let positionals = [left, right]
     static let options = [CommonOptions.json]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        let diff = try difference(arguments.required(left), arguments.required(right))
+        let (left, right) = (try arguments.required(left), try arguments.required(right))
+        if let (left, right) = try pair(ReportFile.open, left, right, .report) {
+            let diff = ReportDiff(left: left, right: right)
+            if arguments.has(CommonOptions.json) {
+                console.print(diff.json)
+            } else {
+                console.summary(diff.text(folds: !console.isVerbose))
+            }
+            return diff.isEmpty ? .success : .exceeded
+        }
+        let diff = try difference(left, right)
         if arguments.has(CommonOptions.json) {
             console.print(diff.json)
         } else {
@@ -24,18 +37,30 @@ enum DiffCommand: Command {
     }
 
     private static func difference(_ left: String, _ right: String) throws -> PackageDiff {
-        switch (try RecipeFile.open(left), try RecipeFile.open(right)) {
-        case (let left?, let right?): return PackageDiff(recipes: left.recipe.json, right.recipe.json)
-        case (_?, nil):
-            throw RequestError("\(left) is a recipe, and \(right) is none: diff compares two recipes, or two models")
-        case (nil, _?):
-            throw RequestError("\(right) is a recipe, and \(left) is none: diff compares two recipes, or two models")
-        case (nil, nil):
-            let (left, right) = (try ModelFormats.open(left), try ModelFormats.open(right))
-            // Of packages, the digests are compared: so they have to be those of the bytes.
-            try left.requireUnchanged()
-            try right.requireUnchanged()
-            return try left.difference(from: right)
+        if let (left, right) = try pair(RecipeFile.open, left, right, .recipe) {
+            return PackageDiff(recipes: left.recipe.json, right.recipe.json)
+        }
+        let (left, right) = (try ModelFormats.open(left), try ModelFormats.open(right))
+        // Of packages, the digests are compared: so they have to be those of the bytes.
+        try left.requireUnchanged()
+        try right.requireUnchanged()
+        return try left.difference(from: right)
+    }
+
+    /// Opens two files of a kind; nil if neither is one.
+    /// - Throws: `RequestError` if only one is.
+    private static func pair<File>(
+        _ open: (String) throws -> File?, _ left: String, _ right: String, _ kind: PathKind
+    ) throws -> (File, File)? {
+        func mismatch(_ path: String, _ other: String) -> RequestError {
+            RequestError(
+                "\(path) is \(kind.title), and \(other) is none: diff compares two models, two recipes, or two reports")
+        }
+        switch (try open(left), try open(right)) {
+        case (let left?, let right?): return (left, right)
+        case (_?, nil): throw mismatch(left, right)
+        case (nil, _?): throw mismatch(right, left)
+        case (nil, nil): return nil
         }
     }
 }

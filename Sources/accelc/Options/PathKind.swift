@@ -29,6 +29,7 @@ struct PathKind: Hashable, Sendable {
     static let archive = PathKind("archive", "a zip archive")
     static let recordedRuns = PathKind("recorded-runs", "a folder of recorded runs (verify record)")
     static let recipe = PathKind("recipe", "a recipe")
+    static let report = PathKind("report", "a report of verify")
     static let plan = PathKind("plan", "a folder of a compression plan")
 
     /// Kinds that the check accepts, so that the code that opens models refuses them with its own advice.
@@ -78,22 +79,26 @@ struct PathKind: Hashable, Sendable {
         if format == .pickle { return .pickle }
         if format == .onnx { return .onnx }
         if isModel || ModelFormats.named(by: path) != nil { return nil }
-        if isRecipe(path) { return .recipe }
+        if let kind = document(path, start) { return kind }
         if path.hasSuffix(".safetensors") { return .tensors }
         if let kind = ForeignFormat(named: path).flatMap(Self.kind(of:)) { return kind }
         return format == .zip ? .archive : nil
     }
 
-    /// Returns whether a file is JSON with the member that every recipe has.
-    private static func isRecipe(_ path: String) -> Bool {
-        guard path.hasSuffix(".json"), Files.identity(of: path).map({ $0.size <= recipeBytes }) == true,
-            case .object(let members)? = try? JSON.read(path)
-        else { return false }
-        return members.contains { $0.key == "default" }
+    /// Returns the kind of a JSON document of accelc: a report says that it is one, and every recipe has a default.
+    /// - Parameter start: the first bytes of the file.
+    private static func document(_ path: String, _ start: [UInt8]) -> PathKind? {
+        let isNamed = path.hasSuffix(".json")
+        guard isNamed || start.first == UInt8(ascii: "{"),
+            Files.identity(of: path).map({ $0.size <= documentBytes }) == true,
+            let document = try? JSON.read(path)
+        else { return nil }
+        if ReportFile.report(in: document) != nil { return .report }
+        return isNamed && document["default"] != nil ? .recipe : nil
     }
 
-    /// No recipe is larger.
-    private static let recipeBytes = 16 << 20
+    /// No recipe and no report is larger.
+    private static let documentBytes = 64 << 20
 
     private static func kind(of format: ForeignFormat) -> PathKind? {
         switch format {

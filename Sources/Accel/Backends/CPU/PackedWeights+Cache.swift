@@ -19,7 +19,7 @@ extension PackedWeights {
     ) throws -> PackedWeights? {
         let key = CacheKey(packedWeightsOf: package.digest, version: version, layouts: layouts)
         func found() throws -> PackedWeights? {
-            guard case .success(let content) = cache.packedWeights(for: key) else { return nil }
+            guard let content = cache.found(cache.packedWeights(for: key)) else { return nil }
             return try PackedWeights(content, file: "packed weights in the cache")
         }
         if let packed = try found() { return packed }
