@@ -104,7 +104,7 @@ extension SampleInputs {
                 guard needed <= wanted else {
                     throw RequestError(
                         "\(file): \"\(port.name)\" has up to \(needed) positions that count, and \(function) takes \(wanted); "
-                            + "convert with --shape-from \(file), or shorten the samples")
+                            + "convert, or export, with --shape-from \(file), or shorten the samples")
                 }
             }
             values[port.name] = values[port.name]?.samples(Array(0..<count), positions: wanted)

@@ -62,7 +62,12 @@ extension CoreMLExporter {
         return [
             "Neural Engine: \(count - off) of \(count) operations of \(function.name) may run on it, as far as is known"
         ]
-            + obstacles.map { "  not on it: \($0.names.count) \($0.what.operation): \($0.what.reason)" }
+            + obstacles.map { what, names in
+                let folded = FoldedNames.all(names, name: \.self) { _ in 0 }.map(\.name)
+                let listed =
+                    folded.prefix(4).joined(separator: ", ") + (folded.count > 4 ? ", ...; --json has all" : "")
+                return "  not on it: \(names.count) \(what.operation): \(what.reason) (\(listed))"
+            }
     }
 
     /// One line on all functions, which are not laid out for the Neural Engine.

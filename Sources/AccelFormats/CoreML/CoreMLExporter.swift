@@ -17,7 +17,7 @@ public struct CoreMLExporter: Exporter {
         "layout", allowed: ["plain", "ane"],
         help: "ane: (batch, channels, 1, positions), as the Neural Engine wants it, and a report of what keeps off it")
     static let fallback = ExportOption.allowFallback
-    public static let version = 6
+    public static let version = 7
     static let shapes = ExportOption(
         "shapes-as", allowed: ["functions", "enumerated"],
         help: "what several --shape become: functions (iOS 18), or one function whose inputs enumerate them")

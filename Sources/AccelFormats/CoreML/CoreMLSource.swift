@@ -79,7 +79,7 @@ public struct CoreMLSource: ModelSource {
         get throws {
             try package.check()
             let (names, scalings) = (try package.checkpointWeights, try package.scalings)
-            let weights = try package.weights
+            let weights = try package.weights.withoutRepeated
             var cut: [String: [CoreMLWeight]] = [:]
             var listed: [SourceWeight] = []
             for weight in weights {

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCalibration
 import AccelFormats
 import AccelPrograms
 import AccelTensors
@@ -14,6 +15,21 @@ struct CoreMLRun {
     let stored: [String: StoredTensor]
     /// The default tolerance of the package's weakest weight encoding.
     let weakest: SchemeTolerance?
+    /// The inputs of one of several samples of the source's file, by the model's names; nil for a source of one run.
+    var sample: [String: HostTensor]?
+
+    /// The runs over the samples of a file that has more of them than a function takes at once, or samples of other lengths; the run
+    /// itself for other sources.
+    func bySamples() throws -> [CoreMLRun] {
+        guard case .file(let path) = source else { return [self] }
+        let matcher = try InputMatcher(file: path)
+        guard !package.takes(matcher), let samples = try package.runs(of: interface, matcher) else { return [self] }
+        return samples.map { sample in
+            var run = self
+            run.sample = sample
+            return run
+        }
+    }
 
     /// - Returns: nil when the inputs are not of the function's names and shapes.
     func result(_ programs: [Program], _ options: Parity.Options) throws -> OutputStage.Result? {
@@ -83,6 +99,7 @@ struct CoreMLRun {
 
     /// Returns the tensors of the file by name; empty if inputs are drawn.
     private func tensors() throws -> [String: HostTensor] {
+        if let sample { return sample }
         let stored: [String: StoredTensor]
         switch source {
         case .seeded: return [:]
@@ -201,28 +218,72 @@ extension HostTensor {
 }
 
 extension CoreMLPackage {
-    /// Checks that a function takes a file's inputs: all of them, in one of its sizes.
+    /// Checks that a function may take a file's inputs: all of them in one of its sizes, or some of them as samples that it runs on one
+    /// after the other.
     /// - Throws: `RequestError` (unavailable) with the tensors of the file and the inputs of the functions.
     func requireInputs(_ matcher: InputMatcher) throws {
-        let given = Dictionary(
-            matcher.tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.shape.dimensions) }
-        ) { first, _ in first }
-        let isFitting = model.interfaces.contains { interface in
-            interface.inputs.allSatisfy { given[CoreMLWeightMatcher.identifier($0.name)].map($0.takes) ?? false }
+        guard try takes(matcher) || model.interfaces.contains(where: { try runs(of: $0, matcher) != nil }) else {
+            throw noFunction(takes: matcher)
         }
-        guard !isFitting else { return }
+    }
+
+    /// Whether a function takes all of a file's inputs at once.
+    fileprivate func takes(_ matcher: InputMatcher) -> Bool {
+        let given = matcher.sizes
+        return model.interfaces.contains { $0.takes(given) }
+    }
+
+    /// Returns the inputs of a function for all samples of a file, run by run, by the names that they have there; nil if they are none of
+    /// its inputs.
+    /// - Throws: `RequestError` for samples that are too long, and for tokens of another model.
+    func runs(of interface: CoreMLModel.Interface, _ matcher: InputMatcher) throws -> [[String: HostTensor]]? {
+        let names = Dictionary(matcher.tensors.keys.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in
+            first
+        }
+        let roles = try self.interface(of: interface.function)?.inputs ?? [:]
+        let byIdentifier = Dictionary(roles.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in
+            first
+        }
+        var (ports, known) = ([FrozenProgram.Port](), Interface())
+        for input in interface.inputs {
+            let identifier = CoreMLWeightMatcher.identifier(input.name)
+            let name = names[identifier] ?? input.name
+            known.inputs[name] = byIdentifier[identifier]
+            ports.append(
+                FrozenProgram.Port(
+                    name: name, elementType: input.type.dataType.isFloatingPoint ? .float32 : .int64,
+                    shape: Shape(input.sizes(0) ?? [])))
+        }
+        return try matcher.samples?.runs(of: interface.function, ports, known)
+    }
+
+    func noFunction(takes matcher: InputMatcher) -> RequestError {
         let offered = model.interfaces.map { interface in
             "\(interface.function): "
                 + interface.inputs.map { "\($0.name) \(Shape($0.type.sizes ?? []))" }.joined(separator: ", ")
         }
-        throw RequestError(
-            "no function of the Core ML package takes the inputs of \(matcher.file), which are those of one run here: "
-                + "give each sample a file of its own, or export with --shape-from \(matcher.file) for all at once; \(matcher.heldText); the package has \(offered.joined(separator: "; "))",
+        return RequestError(
+            "no function of the Core ML package takes the inputs of \(matcher.file): export with --shape-from \(matcher.file); "
+                + "\(matcher.heldText); the package has \(offered.joined(separator: "; "))",
             status: .unavailable)
     }
 }
 
+extension InputMatcher {
+    /// The sizes of the tensors, by the identifiers of their names.
+    var sizes: [String: [Int]] {
+        Dictionary(tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.shape.dimensions) }) { first, _ in
+            first
+        }
+    }
+}
+
 extension CoreMLModel.Interface {
+    /// Whether these sizes, by the identifiers of inputs, are those of all inputs.
+    func takes(_ sizes: [String: [Int]]) -> Bool {
+        inputs.allSatisfy { sizes[CoreMLWeightMatcher.identifier($0.name)].map($0.takes) ?? false }
+    }
+
     /// The number of shapes that the inputs enumerate together; 1 if they enumerate none.
     var shapeCount: Int { max(inputs.map(\.enumeratedShapes.count).max() ?? 1, 1) }
 

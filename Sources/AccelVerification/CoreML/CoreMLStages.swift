@@ -36,8 +36,9 @@ struct CoreMLStages: StageRunner {
         weights = try package.weights
         report = ParityReport(
             functions: package.model.interfaces.map(\.function),
-            storedBytes: weights.reduce(0) { $0 + $1.storedBits } / 8,
-            storedElements: weights.reduce(0) { $0 + $1.shape.count }, inputs: options.inputs, budget: options.budget)
+            storedBytes: weights.withoutRepeated.reduce(0) { $0 + $1.storedBits } / 8,
+            storedElements: weights.withoutRepeated.reduce(0) { $0 + $1.shape.count }, inputs: options.inputs,
+            budget: options.budget)
         var stages = options.stages.subtracting([.operators])
         if programs == nil { stages.remove(.structure) }
         report.stages = stages.sorted()
@@ -146,6 +147,7 @@ struct CoreMLStages: StageRunner {
         _ weakest: SchemeTolerance?, _ report: inout ParityReport, _ progress: (Stage, Double) -> Void
     ) throws {
         var done: Set<FunctionShape> = []
+        var count = 0
         let interfaces = package.model.interfaces
         if let golden = options.inputs.golden, golden.isDecoding {
             progress(.outputs, 0)
@@ -164,9 +166,18 @@ struct CoreMLStages: StageRunner {
                         let run = CoreMLRun(
                             package: package, interface: interface, shape: shape, source: source, stored: stored,
                             weakest: weakest)
-                        if try add(run, &report) { done.insert(FunctionShape(interface, shape)) }
+                        let runs = try run.bySamples()
+                        for run in runs where try add(run, &report) {
+                            done.insert(FunctionShape(interface, shape))
+                            count += 1
+                        }
                     }
                 }
+            }
+            if case .file(let path) = options.inputs {
+                guard !done.isEmpty else { throw package.noFunction(takes: try InputMatcher(file: path)) }
+                report.countRuns(count)
+                report.joinSamples()
             }
         }
         let seed = options.inputs.seed ?? InputSource.defaultSeed

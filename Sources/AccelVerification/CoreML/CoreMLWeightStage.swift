@@ -79,6 +79,8 @@ struct CoreMLWeightStage {
                     .add(rows, weight, elements, metrics, tolerance, verdict)
                 continue
             }
+            // One that reads the bytes of another again is checked, and is no weight more.
+            guard weight.repeats == nil || failure != nil else { continue }
             result.weights.append(
                 WeightFinding(
                     name: match.source.name, shape: match.source.shape, codec: weight.codec,

@@ -57,7 +57,7 @@ struct InputMatcher {
     let tensors: [String: StoredTensor]
     let file: String
     /// The tensors as samples that a function takes one after the other; nil for a golden, whose outputs are those of its own sizes.
-    private let samples: SampleInputs?
+    let samples: SampleInputs?
 
     init(golden: Golden) {
         (tensors, samples) = (golden.inputs, nil)

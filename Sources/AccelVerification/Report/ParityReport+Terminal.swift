@@ -70,7 +70,10 @@ extension ParityReport {
         let title = style.strong("\(stage.code) \(stage.title)")
         switch stage {
         case .container:
-            let what = count == 0 ? "no container" : "\(Wording.count(count, "file")) equal their digests"
+            let what =
+                count == 0
+                ? "no container"
+                : count == 1 ? "1 file equals its digest" : "\(Wording.count(count, "file")) equal their digests"
             return ["\(title): \(count == 0 ? "not compared" : style.good("passed")) (\(what))"]
         case .structure:
             let what = structure?.summary ?? StructureFinding().summary

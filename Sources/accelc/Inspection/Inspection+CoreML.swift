@@ -10,7 +10,8 @@ extension Inspection {
     /// Inspects a Core ML package: its functions, and the encoding of each weight.
     init(_ source: CoreMLSource, _ request: InspectionRequest) throws {
         let (package, model) = (source.package, source.package.model)
-        let weights = try package.weights
+        let all = try package.weights
+        let weights = all.withoutRepeated
         let matrices = weights.filter { $0.shape.rank >= 2 }
         let plain = matrices.filter { !$0.isCompressed }
         var parts = [Self.overview(package, weights)]
@@ -31,7 +32,7 @@ extension Inspection {
             "bits_per_weight": .number(Self.bits(weights)), "description": .string(model.metadata.description),
             "metadata": .object(model.metadata.other.map { .init($0.name, .string($0.content)) }),
             "functions": .array(model.interfaces.map { Self.document($0, in: package) }),
-            "weights": .array(weights.map(Self.document)),
+            "weights": .array(all.map(Self.document)),
             "not_compressed": .array(plain.map { .string($0.name) }),
         ]
     }
@@ -140,6 +141,7 @@ extension Inspection {
             "name": .string(weight.name), "function": .string(weight.function), "type": .string("\(weight.type)"),
             "operation": .string(weight.operation), "form": .string(weight.form),
             "bits_per_weight": .number(weight.bitsPerWeight), "compressed": .bool(weight.isCompressed),
+            "repeats": weight.repeats.map { .string($0) } ?? .null,
         ]
     }
 }

@@ -94,8 +94,11 @@ struct FunctionLowering {
             }
             counts.joined[name] = names
         }
+        let operations = builder.operations.withoutUnreadConstants
+        let made = Set(operations.flatMap(\.outputs).map(\.name))
+        weights.held = weights.held.filter { made.contains($0.key) }
         let lowered = MILFunction(
-            name: name, inputs: inputs, opset: options.target.opset, operations: builder.operations,
+            name: name, inputs: inputs, opset: options.target.opset, operations: operations,
             outputs: interface.outputs.map(\.name))
         return (lowered, interface, weights, counts)
     }
@@ -239,6 +242,22 @@ struct FunctionLowering {
         case nil:
             throw RequestError("\(label): nothing makes an input", status: .internalFailure)
         }
+    }
+}
+
+extension [MILOperation] {
+    /// The operations without constants that none reads, such as those for an operator that was decomposed in the end.
+    fileprivate var withoutUnreadConstants: [MILOperation] {
+        var read: Set<String> = []
+        var kept: [MILOperation] = []
+        for operation in reversed() {
+            guard !operation.isConstant || operation.outputs.contains(where: { read.contains($0.name) }) else {
+                continue
+            }
+            read.formUnion(operation.readNames)
+            kept.append(operation)
+        }
+        return kept.reversed()
     }
 }
 

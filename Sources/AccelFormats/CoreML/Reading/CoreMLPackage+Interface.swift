@@ -1,5 +1,5 @@
 import AccelByteIO
-import AccelPrograms
+package import AccelPrograms
 
 extension CoreMLExporter {
     /// The metadata key for the part and the interface of each function, in the functions' order.
@@ -33,10 +33,15 @@ extension CoreMLPackage {
     /// - Throws: `FormatError` if the metadata entry is corrupt.
     public func part(of function: String) throws -> String? { try declaration(of: function)?["part"].string() }
 
+    /// Returns the recorded interface of a function, under the model's names; nil for packages of other tools.
+    /// - Throws: `FormatError` if the metadata entry is corrupt.
+    package func interface(of function: String) throws -> Interface? {
+        try declaration(of: function).map { try Interface(parsing: $0["interface"], isLater: true) }
+    }
+
     /// Returns the program of a function with the recorded roles, under Core ML's names.
     func declaring(_ program: Program) throws -> Program {
-        guard let declaration = try declaration(of: program.name) else { return program }
-        var interface = try Interface(parsing: declaration["interface"], isLater: true)
+        guard var interface = try interface(of: program.name) else { return program }
         func named(_ roles: [String: Role], _ ports: [String], suffix: String = "") -> [String: Role] {
             roles.reduce(into: [:]) { named, entry in
                 let name = MILBuilder.identifier(entry.key)

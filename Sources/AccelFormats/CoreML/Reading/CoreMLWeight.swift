@@ -20,6 +20,8 @@ public struct CoreMLWeight: Sendable {
     public let storedBits: Int
     /// The rows of a larger tensor that the weight holds, if the package records them.
     public let holds: TensorRows?
+    /// The earlier weight whose bytes in `weight.bin` this one reads again, for another operation; its bytes count once.
+    public let repeats: String?
 
     /// Whether the weight is stored as something other than plain numbers.
     public var isCompressed: Bool { operation != "const" && operation != "constexpr_cast" }
@@ -38,6 +40,7 @@ extension CoreMLPackage {
         get throws {
             var weights: [CoreMLWeight] = []
             var seen: [MILOperation] = []
+            var readers: [[Int]: String] = [:]
             for function in model.program.functions {
                 let constants = try FunctionConstants(function, of: self)
                 let rows = model.rows(of: function.name)
@@ -55,13 +58,18 @@ extension CoreMLPackage {
                         seen.append(unnamed)
                     }
                     try constants.requireStored(operation)
+                    let blobs = constants.blobs(operation)
+                    // Converters number the names of one tensor's constants; other tensors may have equal bytes.
+                    let earlier =
+                        blobs.isEmpty ? nil : readers[blobs].flatMap { output.name.hasPrefix("\($0)_") ? $0 : nil }
+                    readers[blobs] = earlier ?? output.name
                     weights.append(
                         CoreMLWeight(
                             name: output.name, function: function.name, type: output.content.tensor,
                             operation: operation.type, form: constants.form(operation),
                             codeBits: constants.codeBits(operation),
                             isSparse: operation.type == "constexpr_sparse_to_dense",
-                            storedBits: constants.storedBits(operation), holds: rows[output.name]))
+                            storedBits: constants.storedBits(operation), holds: rows[output.name], repeats: earlier))
                 }
             }
             return weights
@@ -76,6 +84,11 @@ extension CoreMLPackage {
         else { throw error(weight.name, "is no constant of the package") }
         return tensor
     }
+}
+
+extension [CoreMLWeight] {
+    /// The weights without those that read the bytes of another one again.
+    public var withoutRepeated: [CoreMLWeight] { filter { $0.repeats == nil } }
 }
 
 extension MILOperation {
@@ -101,6 +114,16 @@ extension FunctionConstants {
                 return sum + storedBits(other)
             }
         }
+    }
+
+    /// Returns the places in `weight.bin` of all parts of a constant operation.
+    fileprivate func blobs(_ operation: MILOperation) -> [Int] {
+        bindings(operation).flatMap { binding -> [Int] in
+            switch binding {
+            case .value(let value): if case .blob(let offset) = value.content { [offset] } else { [] }
+            case .name(let name): self.operation(of: name).map(blobs) ?? []
+            }
+        }.sorted()
     }
 
     /// Checks that all parts of a constant operation are present, without decompressing them.
