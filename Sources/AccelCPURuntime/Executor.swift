@@ -97,8 +97,11 @@ public final class Executor {
     ) throws -> [StoredTensor] {
         try start(with: inputs, until: cancellation)
         guard let observe else {
-            try run(until: cancellation)
-            return results
+            return try run(until: cancellation) {
+                try outputs.map { output in
+                    try output.memory.stored(name: output.name) { try cancellation?.check() }
+                }
+            }
         }
         let journal = try journalOfAllCalls()
         defer { team.rest() }
@@ -128,9 +131,12 @@ public final class Executor {
     /// - Parameters:
     ///   - last: steps that follow the calls.
     ///   - cancellation: ends the run early, between pieces of work.
+    ///   - finish: the end of the run, such as a copy of the outputs; if it fails, the run fails.
     /// - Throws: `ShapeError` naming the operator for invalid values, such as an index out of range; as
-    ///   `Cancellation.check` does.
-    func run(then last: [PlacedStep] = [], until cancellation: Cancellation? = nil) throws {
+    ///   `Cancellation.check` and `finish` do.
+    func run<Result>(
+        then last: [PlacedStep] = [], until cancellation: Cancellation? = nil, _ finish: () throws -> Result = {}
+    ) throws -> Result {
         // Any call of a run that may be cancelled may be its last.
         let journal = cancellation == nil ? self.journal : try journalOfAllCalls()
         workspace.cancellation = cancellation
@@ -142,11 +148,13 @@ public final class Executor {
             try run(keeping: journal, until: cancellation)
             for index in 0..<last.count { team.run(last[index]) }
             try cancellation?.check()
+            let result = try finish()
+            journal.forget()
+            return result
         } catch {
             journal.undo()
             throw error
         }
-        journal.forget()
     }
 
     private func run(keeping journal: StateJournal, until cancellation: Cancellation?) throws {

@@ -90,7 +90,8 @@ extension ExportOption {
     /// The flag of formats that cannot express every scheme.
     static let allowFallback = ExportOption(
         "allow-fallback", allowed: [],
-        help: "write a weight as plain numbers, and say so, where the target cannot express its form")
+        help: "write a weight as plain numbers, and say so, where the target cannot express its form; those of a "
+            + "package keep theirs with gguf and mlx")
 }
 
 /// Values of an exporter's options.
@@ -180,7 +181,9 @@ extension RequestError {
     /// The refusal of a package's weight whose scheme a format does not have. A model's weights are refused before they are compressed.
     /// - Parameter reason: ends in what to use.
     static func packageScheme(of weight: String, _ reason: String) -> RequestError {
-        RequestError("weight \(quoted(weight)): \(reason) in an export of the model: a package keeps its schemes")
+        RequestError(
+            "weight \(quoted(weight)): \(reason) in an export of the model: a package keeps its schemes, with "
+                + "--allow-fallback too")
     }
 }
 

@@ -79,22 +79,32 @@ struct OperandMemory: @unchecked Sendable {
 
 extension OperandMemory {
     /// A copy of the elements, row-major.
-    func tensor() -> HostTensor {
+    /// - Parameter pause: is called between parts of the copy, so that it can end early.
+    func tensor(pause: () throws -> Void = {}) rethrows -> HostTensor {
         switch location {
         case .weight(let weight): HostTensor(weight.floats(), shape)
         case .memory(let location):
             switch operand.elementType {
-            case .float32: HostTensor(elements(from: location.start, as: Float.self), shape)
-            case .float16: HostTensor(.float16(elements(from: location.start, as: UInt16.self).map(Half.value)), shape)
-            case .int8: HostTensor(.int8(elements(from: location.start, as: Int8.self)), shape)
-            case .int64: HostTensor(elements(from: location.start, as: Int64.self), shape)
-            default: HostTensor(elements(from: location.start, as: UInt8.self).map { $0 != 0 }, shape)
+            case .float32: HostTensor(try elements(from: location.start, as: Float.self, pause), shape)
+            case .float16:
+                HostTensor(.float16(try elements(from: location.start, as: UInt16.self, pause).map(Half.value)), shape)
+            case .int8: HostTensor(.int8(try elements(from: location.start, as: Int8.self, pause)), shape)
+            case .int64: HostTensor(try elements(from: location.start, as: Int64.self, pause), shape)
+            default: HostTensor(try elements(from: location.start, as: UInt8.self, pause).map { $0 != 0 }, shape)
             }
         }
     }
 
     /// A copy of the elements as a named tensor.
-    func stored(name: String) -> StoredTensor { tensor().stored(name: name) }
+    /// - Parameter pause: is called between parts of the copy, so that it can end early.
+    func stored(name: String, pause: () throws -> Void = {}) rethrows -> StoredTensor {
+        let tensor = try tensor(pause: pause)
+        try pause()
+        return tensor.stored(name: name)
+    }
+
+    /// The elements that are copied without a pause.
+    private static let part = 1 << 16
 
     /// Writes elements of the operand's own type and shape; a weight is not written.
     func write(_ tensor: HostTensor) {
@@ -110,18 +120,22 @@ extension OperandMemory {
     }
 
     private func elements<Element: BitwiseCopyable>(
-        from start: UnsafeMutableRawPointer, as type: Element.Type
-    ) -> [Element] {
+        from start: UnsafeMutableRawPointer, as type: Element.Type, _ pause: () throws -> Void
+    ) rethrows -> [Element] {
         let source = start.assumingMemoryBound(to: Element.self)
         let rows = StridedRows(layout)
-        return [Element](unsafeUninitializedCapacity: shape.count) { target, count in
-            count = shape.count
-            var next = 0
+        return try [Element](unsafeUninitializedCapacity: shape.count) { target, count in
+            var paused = 0
             for row in 0..<rows.count {
                 let offset = rows.start(of: row)
-                for column in 0..<rows.width {
-                    target.initializeElement(at: next, to: source[offset + column * rows.step])
-                    next += 1
+                for first in stride(from: 0, to: rows.width, by: Self.part) {
+                    for column in first..<min(first + Self.part, rows.width) {
+                        target.initializeElement(at: count, to: source[offset + column * rows.step])
+                        count += 1
+                    }
+                    guard count - paused >= Self.part else { continue }
+                    try pause()
+                    paused = count
                 }
             }
         }

@@ -13,7 +13,8 @@ enum ExportCommand: Command {
         implied: { $0[output].flatMap(formatName) })
     static let output = Option(
         "output", .output("OUT") { try exporter($0).output },
-        "what to write; an earlier export of that name is replaced, anything else is not", short: "o", isRequired: true)
+        "what to write: a folder in every format, as llama.gguf/model.gguf; an earlier export of that name is replaced, anything else "
+            + "is not", short: "o", isRequired: true)
     static let positionals = [
         Positional(
             "MODEL", "\(ConversionArguments.model.help); a package's weights stay as they are",
