@@ -79,8 +79,14 @@ struct OperandMemory: @unchecked Sendable {
 
 extension OperandMemory {
     /// A copy of the elements, row-major.
+    func tensor() -> HostTensor { tensor {} }
+
+    /// A copy of the elements as a named tensor.
+    func stored(name: String) -> StoredTensor { stored(name: name) {} }
+
+    /// A copy of the elements, row-major.
     /// - Parameter pause: is called between parts of the copy, so that it can end early.
-    func tensor(pause: () throws -> Void = {}) rethrows -> HostTensor {
+    func tensor(pause: () throws -> Void) rethrows -> HostTensor {
         switch location {
         case .weight(let weight): HostTensor(weight.floats(), shape)
         case .memory(let location):
@@ -97,7 +103,7 @@ extension OperandMemory {
 
     /// A copy of the elements as a named tensor.
     /// - Parameter pause: is called between parts of the copy, so that it can end early.
-    func stored(name: String, pause: () throws -> Void = {}) rethrows -> StoredTensor {
+    func stored(name: String, pause: () throws -> Void) rethrows -> StoredTensor {
         let tensor = try tensor(pause: pause)
         try pause()
         return tensor.stored(name: name)
