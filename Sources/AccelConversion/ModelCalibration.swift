@@ -125,8 +125,8 @@ struct ModelCalibration {
         let path = reference.file.hasPrefix("/") ? reference.file : "\(folder)/\(reference.file)"
         guard Files.kind(of: path) != nil else {
             throw RequestError(
-                "\(recipe ?? "the recipe") refers to the statistics \(path), which are not there: copy them beside it, or give "
-                    + "the samples with --calibrate", status: .unavailable)
+                "\(recipe ?? "the recipe") refers to the statistics \(path), which are not there: give the samples with "
+                    + "--calibrate, or, where no rule was changed, copy them beside it", status: .unavailable)
         }
         let file = try SafetensorsFile(path)
         // Checked before and after the read: the file is mapped and may change meanwhile.

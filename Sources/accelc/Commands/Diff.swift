@@ -6,7 +6,7 @@ import AccelWeightCompression
 enum DiffCommand: Command {
     static let name = "diff"
     static let summary =
-        "show what differs between two models, recipes, or reports of verify; exit status 1 when something does"
+        "show what differs between two models, recipes or reports; exit status 1 where it does"
     static let left = Positional(
         "A",
         "a package (folder or zip), any other model, a recipe, the folder of a plan, or a report (of verify --report, or "
@@ -53,7 +53,10 @@ enum DiffCommand: Command {
         _ open: (String) throws -> File?, _ left: String, _ right: String, _ kind: PathKind
     ) throws -> (File, File)? {
         func mismatch(_ path: String, _ other: String) -> RequestError {
-            RequestError(
+            guard Files.kind(of: other) != nil else {
+                return RequestError("there is no file or folder \(other)", status: .unavailable)
+            }
+            return RequestError(
                 "\(path) is \(kind.title), and \(other) is none: diff compares two models, two recipes, or two reports")
         }
         switch (try open(left), try open(right)) {

@@ -114,7 +114,16 @@ enum ConversionArguments {
     }
 
     private static func recipe(_ arguments: Arguments) throws -> Recipe {
-        if let path = arguments[recipe] { return try Recipe(JSONField(try JSON.read(path), file: path)) }
+        if let path = arguments[recipe] {
+            var document = try JSON.read(path)
+            // A target chooses what no rule says, so a recipe beside it needs no default.
+            if try TargetArguments.target(arguments) != nil, case .object(let members) = document,
+                document["default"] == nil, let free = try CompressionTarget.freeRecipe().json["default"]
+            {
+                document = .object(members + [.init("default", free)])
+            }
+            return try Recipe(JSONField(document, file: path))
+        }
         return try Recipe(scheme: arguments[compress] ?? "float16")
     }
 

@@ -6,8 +6,8 @@ import AccelConversion
 enum TargetArguments {
     static let size = Option(
         "target-size", .text("SIZE"),
-        "choose schemes weight by weight, for those that no rule of the recipe fits, so that all stored weights take at "
-            + "most so many bytes, e.g. 12MB",
+        "choose schemes weight by weight, for those that no rule of the recipe fits (which needs no default then), so that all "
+            + "stored weights take at most so many bytes, e.g. 12MB",
         affectsOutput: true, excludes: ["target-bits", "min-sqnr", "compress"])
     static let bits = Option(
         "target-bits", .text("BITS"), "the same for so many bits a weight, on average over those to choose for",

@@ -49,7 +49,7 @@ extension SampledOutputs {
             let figure = worst.isFinite ? "\(Text.decimals(worst, 1)) dB" : "exact"
             return "\(group.name) \(group.elements.count > 1 ? "at least " : "")\(figure)"
         }
-        return "outputs over the samples: \(figures.joined(separator: ", "))"
+        return "outputs over the samples, without padding: \(figures.joined(separator: ", "))"
     }
 
     var json: JSON {
