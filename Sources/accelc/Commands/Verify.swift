@@ -16,7 +16,9 @@ enum VerifyCommand: Command {
     static let inputs = Option(
         "inputs", .input("FILE"),
         "run on the inputs of a safetensors file, as --calibrate of convert takes them: sample by sample, where it has more than "
-            + "a function's batch; padding counts here, and not in the figures of convert", excludes: ["golden", "seed"], takes: [.tensors])
+            + "a function's batch; padding counts here, and not in the figures of convert",
+        excludes: ["golden", "seed"],
+        takes: [.tensors])
     static let golden = Option(
         "golden", .input("FILE"), "run on the in.NAME tensors of a safetensors file and compare with its out.NAME",
         excludes: ["seed"], takes: [.tensors])
