@@ -60,4 +60,23 @@ struct CoreMLWeightTests {
         // One copy of weight and bias, whichever function reads them.
         #expect(try CoreMLReadingTests.package("functions").weights.map(\.name) == ["w", "linear_0_bias_0"])
     }
+
+    @Test("Constants of one tensor that read the same bytes are one weight; those of another tensor are another")
+    func repeated() throws {
+        let package = try CoreMLReadingTests.package("weights_iOS18")
+        var model = package.model
+        let function = model.program.functions[0]
+        let plain = try #require(function.operations.first { $0.outputs.first?.name == "w_plain" })
+        for name in ["other", "w_plain_2", "held"] {
+            var constant = plain
+            constant.outputs[0].name = name
+            model.program.functions[0].operations.append(constant)
+        }
+        let key = CoreMLModel.rowsKey(of: "held", in: function.name)
+        model.metadata.other.append(MILNamed(key, "0 24 w.plain"))
+        let before = try package.weights
+        let all = try CoreMLPackage(path: "x", model: model, blobs: package.blobs).weights
+        #expect(all.suffix(3).map(\.repeats) == [nil, "w_plain", "w_plain"])
+        #expect(all.withoutRepeated.map(\.name) == before.map(\.name) + ["other"])
+    }
 }

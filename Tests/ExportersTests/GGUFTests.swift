@@ -126,7 +126,12 @@ struct GGUFTests {
         try withTemporaryFolder { folder in
             let model = try Model(fixture, scheme, changing: changes)
             let exporter = GGUFExporter(allowsFallback: false)
-            #expect(try exporter.check(model.planned) == [:])
+            let planned = model.planned
+            let gaps = try exporter.check(planned)
+            // Files have vectors in float32: numbers of half the width would only lose what the model has.
+            let vectors = planned.plan.filter { $0.source.shape.rank < 2 }.map(\.source.name)
+            let isRounded = ["float16", "bfloat16"].contains(scheme)
+            #expect(gaps.isEmpty != isRounded && Set(gaps.keys).isSubset(of: vectors), "\(gaps)")
             let exported = try model.exported()
             for (name, size) in [("whole", 40 << 30), ("parts", 9000)] {
                 let path = "\(folder)/\(name)"

@@ -79,8 +79,9 @@ struct CoreMLWeightStage {
                     .add(rows, weight, elements, metrics, tolerance, verdict)
                 continue
             }
-            // One that reads the bytes of another again is checked, and is no weight more.
-            guard weight.repeats == nil || failure != nil else { continue }
+            // A constant that reads the bytes of its tensor's earlier one is checked, and is no weight more.
+            let isListed = result.stored[match.source.name] != nil
+            guard weight.repeats == nil || failure != nil || !isListed else { continue }
             result.weights.append(
                 WeightFinding(
                     name: match.source.name, shape: match.source.shape, codec: weight.codec,

@@ -26,7 +26,8 @@ public struct RecordedRuns: Sendable {
     static let (list, inputs, outputs) = ("runs.json", "inputs.safetensors", "expected.safetensors")
 
     /// Runs every function of the package with the reference implementation of its operations, and writes the inputs
-    /// and outputs. A decoder's golden defines the runs; otherwise each function runs once.
+    /// and outputs. A decoder's golden defines the runs. On a file of more samples than its batch a function runs on one
+    /// after the other; otherwise it runs once.
     /// - Returns: The number of runs.
     public static func record(_ package: CoreMLPackage, on source: InputSource, to path: String) throws -> Int {
         let names = package.model.interfaces.map(\.function)

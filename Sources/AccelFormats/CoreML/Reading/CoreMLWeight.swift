@@ -40,7 +40,7 @@ extension CoreMLPackage {
         get throws {
             var weights: [CoreMLWeight] = []
             var seen: [MILOperation] = []
-            var readers: [[Int]: String] = [:]
+            var readers: [[Int]: [(name: String, tensor: String)]] = [:]
             for function in model.program.functions {
                 let constants = try FunctionConstants(function, of: self)
                 let rows = model.rows(of: function.name)
@@ -58,18 +58,21 @@ extension CoreMLPackage {
                         seen.append(unnamed)
                     }
                     try constants.requireStored(operation)
-                    let blobs = constants.blobs(operation)
-                    // Converters number the names of one tensor's constants; other tensors may have equal bytes.
-                    let earlier =
-                        blobs.isEmpty ? nil : readers[blobs].flatMap { output.name.hasPrefix("\($0)_") ? $0 : nil }
-                    readers[blobs] = earlier ?? output.name
+                    let (blobs, holds) = (constants.blobs(operation), rows[output.name])
+                    // Other tensors may have equal bytes. accelc records the tensor that a constant holds; other
+                    // converters number the names of one tensor's constants.
+                    let tensor = holds.map { MILBuilder.identifier($0.tensor) } ?? output.name
+                    let earlier = readers[blobs]?.first { reader in
+                        reader.tensor == tensor || output.name.hasPrefix("\(reader.name)_")
+                    }
+                    if earlier == nil, !blobs.isEmpty { readers[blobs, default: []].append((output.name, tensor)) }
                     weights.append(
                         CoreMLWeight(
                             name: output.name, function: function.name, type: output.content.tensor,
                             operation: operation.type, form: constants.form(operation),
                             codeBits: constants.codeBits(operation),
                             isSparse: operation.type == "constexpr_sparse_to_dense",
-                            storedBits: constants.storedBits(operation), holds: rows[output.name], repeats: earlier))
+                            storedBits: constants.storedBits(operation), holds: holds, repeats: earlier?.name))
                 }
             }
             return weights
