@@ -108,10 +108,18 @@ public struct CompressionSolver {
     public var count: Int { weights.reduce(0) { $0 + $1.source.shape.count } }
     private func bits(_ bytes: Int) -> Double { Double(bytes) * 8 / Double(max(count, 1)) }
 
+    private var reached: Set<String> { Set(samples.flatMap { $0.part.constants.map(\.name) }) }
+
+    /// The number of weights to choose for that the samples do not reach, because they have no inputs of their parts.
+    package var unreachedCount: Int {
+        let reached = reached
+        return weights.count { !reached.contains($0.source.name) }
+    }
+
     /// Returns the fewest bytes that the weights to choose for can take: those of the smallest schemes, and of the finest for a
     /// weight that the samples do not reach. Nothing is measured for it.
     public func leastBytes() throws -> Int {
-        let reached = Set(samples.flatMap { $0.part.constants.map(\.name) })
+        let reached = reached
         return try weights.reduce(0) { sum, weight in
             let schemes = try CandidateSchemes.codecs(for: weight.source)
             return sum + ((reached.contains(weight.source.name) ? schemes.first : schemes.last)?.bytes ?? 0)

@@ -101,6 +101,12 @@ public struct CompressionTarget: Sendable {
     /// - Parameter givenBytes: the bytes of the weights that the target does not choose for.
     private func requireReachable(givenBytes: Int, by solver: CompressionSolver) throws {
         let least = try solver.leastBytes()
+        let unreached = solver.unreachedCount
+        let advice =
+            unreached == 0
+            ? ""
+            : "; \(Wording.count(unreached, "weight")) of parts that the samples have no inputs for keep their finest scheme: give "
+                + "inputs of these parts, too"
         switch goal {
         case .sqnr: return
         case .bytes(let bytes):
@@ -109,7 +115,7 @@ public struct CompressionTarget: Sendable {
                 givenBytes == 0 ? "" : " (\(rounded(givenBytes)) of it as in the model, or as rules of the recipe say)"
             throw RequestError(
                 "target \(text): the weights take at least \(rounded(givenBytes + least))\(given), which is the least target"
-            )
+                    + advice)
         case .bits(let bits):
             func fits(_ bits: Double) -> Bool { Int(bits * Double(solver.count) / 8) >= least }
             guard !fits(bits) else { return }
@@ -117,7 +123,7 @@ public struct CompressionTarget: Sendable {
             while !fits(Double(thousandths) / 1000) { thousandths += 1 }
             let text = NumberText.fixed(Double(thousandths) / 1000, digits: 3)
             throw RequestError(
-                "target \(self.text): the weights take at least \(text) bits each, which is the least target")
+                "target \(self.text): the weights take at least \(text) bits each, which is the least target\(advice)")
         }
     }
 

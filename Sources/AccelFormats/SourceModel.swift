@@ -99,6 +99,14 @@ public struct SourceModel: Sendable {
         return model
     }
 
+    /// Returns the model of a package with the encoded weights whose values its functions' constants have.
+    func keeping(_ encoded: [String: CompressedTensor]) -> SourceModel {
+        var model = self
+        model.encoded = encoded
+        model.remarks += Self.remarks(on: encoded.values.map(\.codec.specification), of: "package")
+        return model
+    }
+
     /// Returns the model with other tensors for some weights, by name, of the same shapes, and other encodings.
     func replacing(_ tensors: [String: StoredTensor], encoded: [String: CompressedTensor]) throws -> SourceModel {
         var model = self

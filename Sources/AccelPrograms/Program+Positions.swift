@@ -10,7 +10,9 @@ extension Program {
         let weights = Dictionary(uniqueKeysWithValues: constants.filter(\.isWeight).map { ($0.value, $0.shape) })
         var limit: Int?
         for node in nodes {
-            if node.operation is Gather, let rows = weights[node.inputs[0]]?.dimensions[0], following.contains(node.inputs[1]) {
+            if node.operation is Gather, let rows = weights[node.inputs[0]]?.dimensions[0],
+                following.contains(node.inputs[1])
+            {
                 limit = min(limit ?? rows, rows)
             }
             let others = node.inputs.filter { !tables.contains($0) }

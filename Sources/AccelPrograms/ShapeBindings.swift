@@ -89,6 +89,18 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Program {
+    /// - Throws: `RequestError` for a number above the model's maximum.
+    func requireLimits(of bindings: ShapeBindings) throws {
+        for dimension in dimensions {
+            guard let number = bindings.numbers[dimension.name], let maximum = dimension.maximum, number > maximum
+            else {
+                continue
+            }
+            throw RequestError(
+                "dimension \(dimension.name) is \(number), but \(name) has at most \(maximum); choose a smaller number")
+        }
+    }
+
     /// Replaces every free dimension with a number, and applies all shape rules again.
     /// - Throws: `RequestError` for an unknown dimension, a number above the model's maximum, or with all dimensions that have no
     ///   number; `ShapeError`, naming the operator and the dimension, for a number that an operator does not support.
@@ -99,14 +111,7 @@ extension Program {
             throw RequestError(
                 "\(self.name) has no dimension \"\(name)\"\(hint) (it has: \(known.joined(separator: ", ")))")
         }
-        for dimension in dimensions {
-            guard let number = bindings.numbers[dimension.name] else { continue }
-            if let maximum = dimension.maximum, number > maximum {
-                throw RequestError(
-                    "dimension \(dimension.name) is \(number), but \(self.name) has at most \(maximum); choose a smaller number"
-                )
-            }
-        }
+        try requireLimits(of: bindings)
         _ = try ShapeRequest([bindings], for: [self]).completed()
         var frozen = try rewriting(binding: bindings.numbers) { node, inputs, builder in
             let operation = try Operators.make(node.operation.name, node.operation.attributes.binding(bindings.numbers))

@@ -38,7 +38,11 @@ struct ShapeRequest {
             }
             complete.append(found)
         }
-        guard gaps.isEmpty else { throw refusal(gaps) }
+        guard gaps.isEmpty else {
+            // What no number of the others could mend comes first.
+            for bindings in given { try parts.forEach { try $0.requireLimits(of: bindings) } }
+            throw refusal(gaps)
+        }
         return complete
     }
 

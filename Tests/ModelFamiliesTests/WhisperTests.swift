@@ -28,7 +28,7 @@ struct WhisperTests {
         for part in ["encoder", "cross_kv", "decoder"] {
             let model = try subject.model(parts: [part])
             try subject.expectAccount(of: model)
-            #expect(model.unused.allSatisfy { $0.reason.hasPrefix("only the part") })
+            #expect(model.unused.allSatisfy { $0.reason.hasPrefix("read by the part") })
         }
     }
 

@@ -93,10 +93,12 @@ public struct PackagedModel: ModelSource {
             try function.applying { $0.holding(values) }
         }
         let (provenance, names) = (package.manifest.provenance, package.graph.weightNames)
-        return try SourceModel(
+        let model = try SourceModel(
             family: provenance.family, version: provenance.familyVersion, functions: functions, parts: parts,
-            ignoringUnknown: allowsIdlePatterns,
-            schemes: tensors.filter { names.contains($0.name) && !$0.isPlain }.map(\.codec.specification))
+            ignoringUnknown: allowsIdlePatterns, schemes: [])
+        let read = Set(model.programs.flatMap { $0.constants.map(\.name) })
+        let coded = tensors.filter { names.contains($0.name) && !$0.isPlain && read.contains($0.name) }
+        return model.keeping(Dictionary(coded.map { ($0.name, $0) }) { first, _ in first })
     }
 }
 

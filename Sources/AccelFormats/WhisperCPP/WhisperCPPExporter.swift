@@ -77,7 +77,7 @@ public struct WhisperCPPExporter: Exporter {
                     "whisper.cpp needs the tensor \(quoted(own)), which the model lacks: leave --part out")
             }
             if WhisperNames.role(of: own, weight.shape) == .matrix {
-                try types.add(own, weight.codec, weight.elementType, weight.shape)
+                try types.add(weight.name, weight.codec, weight.elementType, weight.shape, ofPackage: true)
             }
             return (own: own, file: file, weight: weight)
         }
@@ -145,16 +145,18 @@ struct WhisperTypes {
     private(set) var type: GGMLType?
     private var first = ""
 
+    /// - Parameter ofPackage: the scheme is that of a package; a model's are checked before it is compressed.
     /// - Throws: `RequestError` for a scheme that whisper.cpp lacks, or another one than that of the matrices before.
     mutating func add(
-        _ name: String, _ codec: any WeightCodec, _ elementType: ElementType, _ shape: Shape
+        _ name: String, _ codec: any WeightCodec, _ elementType: ElementType, _ shape: Shape, ofPackage: Bool = false
     ) throws {
         let plain = codec.plainType(of: elementType).map { GGMLType.plain($0) } ?? GGMLType.coded(by: codec)
         guard let found = plain, WhisperFile.fileTypes[found.name] != nil else {
             let advice = codec.plainType(of: elementType) == nil ? GGUFPlace.nearest(to: codec, shape) : "float16"
-            throw RequestError(
-                "weight \(quoted(name)): whisper.cpp cannot express \(codec.plainType(of: elementType)?.rawValue ?? codec.name): "
-                    + "use \(advice)")
+            let reason =
+                "whisper.cpp cannot express \(codec.plainType(of: elementType)?.rawValue ?? codec.name): use \(advice)"
+            throw ofPackage
+                ? RequestError.packageScheme(of: name, reason) : RequestError("weight \(quoted(name)): \(reason)")
         }
         guard shape.columns % found.elements == 0 else {
             throw RequestError(

@@ -174,7 +174,8 @@ struct SafetensorsHeader {
             }
             guard entry.end <= dataBytes else {
                 throw refused(
-                    "its data ends at byte \(entry.end) after the header, where the file has \(dataBytes): it is truncated, or of another header")
+                    "its data ends at byte \(entry.end) after the header, where the file has \(dataBytes): it is truncated, or of another header"
+                )
             }
             guard entry.begin <= position else {
                 throw refused(

@@ -211,12 +211,24 @@ struct ProgramStages: StageRunner {
                 guard let function = program.functions.first(where: { $0.results.contains { $0.name == name } }) else {
                     continue
                 }
+                let reason =
+                    missingState(of: function, in: sample).map {
+                        "its function reads the state \"\($0)\" of an encoder, which the golden does not give: add in.\($0) and the "
+                            + "others, or compare with the model by --against and --inputs"
+                    } ?? "the golden does not have the inputs of the function that computes it"
                 report.notCompared.append(
                     .init(
-                        stage: .outputs, name: "\(function.name) out.\(name)\(sample.suffix)",
-                        reason: "the golden does not have the inputs of the function that computes it", isRequired: true
-                    ))
+                        stage: .outputs, name: "\(function.name) out.\(name)\(sample.suffix)", reason: reason,
+                        isRequired: true))
             }
+        }
+    }
+
+    /// Returns a state that another function makes of an encoder's outputs, and that a golden does not give: without it the function
+    /// would run on zeros.
+    private func missingState(of function: FunctionPlan, in golden: Golden) -> String? {
+        function.states(.crossAttention).map(\.name).first { name in
+            golden.inputs[name] == nil && !function.outputs.contains { $0.name == name }
         }
     }
 
@@ -227,7 +239,9 @@ struct ProgramStages: StageRunner {
         switch source {
         case .golden(let golden):
             return try golden.samples.flatMap { sample in
-                try InputMatcher(golden: sample).functions(of: program).map { ($0.function, $0.feed, sample) }
+                try InputMatcher(golden: sample).functions(of: program)
+                    .filter { missingState(of: program.functions[$0.function], in: sample) == nil }
+                    .map { ($0.function, $0.feed, sample) }
             }
         case .file(let path):
             return try InputMatcher(file: path).functions(of: program).map { ($0.function, $0.feed, nil) }

@@ -107,16 +107,19 @@ enum CacheCommand: Command {
     }
 
     private static func clear(_ cache: Cache) throws -> Result {
+        let damaged = cache.quarantinedBytes
         let (results, bytes) = try cache.clear()
         let foreign = cache.foreign
         let removed =
-            results == 0 && bytes == 0
+            results == 0 && bytes == 0 && damaged == 0
             ? "nothing was in the cache at \(cache.root)"
             : "removed \(Wording.count(results, "result")), \(Text.bytes(bytes))"
+                + (damaged == 0 ? "" : ", and \(Text.bytes(damaged)) of damaged files in quarantine")
         let lines = [removed] + foreign.map { "\($0): left alone, accelc has not made it" }
         let json: JSON = [
             "cleared": .string(cache.root), "removed_records": .integer(Int64(results)),
-            "freed_bytes": .integer(Int64(bytes)), "foreign": .array(foreign.map { .string($0) }),
+            "freed_bytes": .integer(Int64(bytes)), "quarantined_bytes": .integer(Int64(damaged)),
+            "foreign": .array(foreign.map { .string($0) }),
         ]
         return (lines.joined(separator: "\n"), json, .success)
     }

@@ -4,7 +4,8 @@ import AccelTensors
 
 enum DecompressCommand: Command {
     static let name = "decompress"
-    static let summary = "write a model's weights as safetensors, named and shaped as in the checkpoint"
+    static let summary =
+        "write a model's weights as safetensors, named and shaped as in the checkpoint, where its format says how"
     static let model = Positional(
         "MODEL", "a package (folder or zip), a Core ML package, or any other model", takes: PathKind.models)
     static let output = Option(

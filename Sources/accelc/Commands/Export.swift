@@ -93,6 +93,13 @@ enum ExportCommand: Command {
             throw RequestError(
                 "\(conversion.model) is a package, which settles --\(option.name): leave it out, or \(way)")
         }
+        if !type.dependsOnShapes {
+            for option in [ConversionArguments.shape, ConversionArguments.shapeFrom, ConversionArguments.states].filter(
+                { arguments.has($0) })
+            {
+                console.warning("--\(option.name) has no effect with --format \(type.name): its runtimes choose that")
+            }
+        }
         let made = try ModelExport(of: conversion, to: type, choices: ExportOptionValues(type.options, arguments))
             .export(to: output, settings, emit: ConversionConsole(console).show)
         let (report, outcome) = (made.report, made.cache)

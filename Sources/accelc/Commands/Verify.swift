@@ -45,7 +45,7 @@ enum VerifyCommand: Command {
         needs: [.option("against")])
     static let runtime = Option(
         "runtime", .words(ModelRuntimes.all.map(\.name)),
-        "let the export's own runtime compute the outputs, by a program of scripts/runtimes in Python",
+        "let the export's own runtime compute the outputs, by a program in Python (share/accelc/runtimes of a release)",
         needs: [.option("against")])
     static let runtimes = Option(
         "runtimes", .input("DIR"),
@@ -86,7 +86,8 @@ enum VerifyCommand: Command {
            "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
            "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9},
            "allow": {"structure": ["assets/vocab.txt"], "notCompared": ["pooler_output"]}}
-        size.bytes is that of the stored weights, size.packageBytes that of all files. The speed is
+        size.bytes is that of the stored weights, size.packageBytes that of all files but verify.json,
+        the report that verify keeps in the folder of a package. The speed is
         measured in five rounds, and beyond its limit only if no round keeps it: leave some room.
         Package bytes, memory and speed can be limited for packages of accelc only, and are refused for
         others before anything runs.
@@ -200,15 +201,15 @@ enum VerifyCommand: Command {
         if let path = arguments[html] { try AtomicFile.write(report.html, to: path, as: .parityPage) }
         if arguments.has(CommonOptions.json) {
             console.print(report.json)
-        } else if console.isQuiet {
-            guard report.exitStatus != .success else { return report.exitStatus }
-            // Of another model nearly all differs, and one line says why.
-            let lines = report.foreignModel.map { [$0] } ?? report.failedLines
-            (lines + [report.headline]).forEach(console.error)
-        } else {
+        } else if !console.isQuiet {
             let width = Console.columns(of: 1) ?? .max
             console.summary(String(report.terminal(width: width, colour: console.hasColours).dropLast()))
+            return report.exitStatus
         }
+        guard report.exitStatus != .success else { return report.exitStatus }
+        // Of another model nearly all differs, and one line says why.
+        let lines = report.foreignModel.map { [$0] } ?? report.failedLines
+        (lines + [report.headline]).forEach(console.error)
         return report.exitStatus
     }
 

@@ -13,7 +13,7 @@ enum VerifyRecordCommand: Command {
     static var notes: String {
         "DIR gets runs.json, inputs.safetensors and expected.safetensors. Give each run its tensors\n"
             + "RUN.NAME, keep the states over the runs of a sequence, and save outputs as RUN.NAME, as\n"
-            + "scripts/coreml_replay.py does on a Mac; accelc verify replay DIR OUTPUTS compares them."
+            + "scripts/coreml_replay.py of accelc's source does on a Mac; accelc verify replay DIR OUTPUTS compares them."
     }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

@@ -19,6 +19,8 @@ struct ConversionSummary {
     /// The outputs over the samples; nil without samples.
     let outputs: SampledOutputs?
     let seconds: Double
+    /// Of all files of the package.
+    private let byteCount: Int
 
     /// The user requested no shapes, so the package has the model's usual ones.
     let hasUsualShapes: Bool
@@ -34,6 +36,7 @@ struct ConversionSummary {
         activations = try package.activations()
         target = made.target.map { TargetSummary(result: $0) }
         outputs = made.outputs
+        byteCount = try package.byteCount
         self.seconds = seconds
         let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
         self.hasUsualShapes = hasUsualShapes && isFrozen
@@ -44,7 +47,7 @@ struct ConversionSummary {
         let bits = Text.decimals(manifest.coverage.bitsPerWeight, 2)
         let lines =
             [
-                "\(path): \(Text.bytes(package.byteCount)), \(bits) bits per weight, "
+                "\(path): \(Text.bytes(byteCount)), \(bits) bits per weight, "
                     + "cache \(cache.rawValue), \(Text.decimals(seconds, 2)) s",
                 coverage.schemeTable(outputSQNR: outputs?.sqnr),
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
@@ -61,7 +64,7 @@ struct ConversionSummary {
         return [
             "package": .string(path),
             "digest": .string(package.digest.description),
-            "bytes": .integer(Int64(package.byteCount)),
+            "bytes": .integer(Int64(byteCount)),
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "functions": .array(manifest.functions.map { .string($0.name) }),
             "usual_shapes": .bool(hasUsualShapes),
@@ -97,9 +100,4 @@ struct ConversionSummary {
             "remark: the package has no tokenizer, as there is none beside the model (tokenizer.json, tokenizer.model, "
             + "vocab.txt): apps have to bring the one that makes its tokens"
     }
-}
-
-extension AcceleratorPackage {
-    /// The bytes of all files that the manifest lists.
-    var byteCount: Int { manifest.files.reduce(0) { $0 + $1.byteCount } }
 }

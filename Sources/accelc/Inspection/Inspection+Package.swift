@@ -39,7 +39,7 @@ extension Inspection {
         warnings = package.remarks
         json = [
             "kind": "package", "path": .string(package.path), "digest": .string(package.digest.description),
-            "format": .string("\(manifest.major).\(manifest.minor)"), "bytes": .integer(Int64(package.byteCount)),
+            "format": .string("\(manifest.major).\(manifest.minor)"), "bytes": .integer(Int64(try package.byteCount)),
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "family": .string(manifest.provenance.family), "tool": .string(manifest.provenance.toolVersion),
             "recipe": manifest.provenance.recipe, "states": .string(manifest.provenance.states.rawValue),
@@ -67,7 +67,7 @@ extension Inspection {
         let manifest = package.manifest
         let provenance = manifest.provenance
         var lines = [
-            "\(package.path): accelerator package \(manifest.major).\(manifest.minor), \(Text.bytes(package.byteCount)), "
+            "\(package.path): accelerator package \(manifest.major).\(manifest.minor), \(Text.bytes(try package.byteCount)), "
                 + "\(Text.decimals(manifest.coverage.bitsPerWeight, 2)) bits per weight",
             "  digest: \(package.digest)",
             "  made by: accelc \(provenance.toolVersion), family \(provenance.family)",
