@@ -37,7 +37,7 @@ public enum Families {
         guard configuration.exists else {
             throw RequestError(
                 "\(configuration.file) is missing: it defines the meaning of the tensors; put the model's "
-                    + "config.json beside its weights or name it", status: .unavailable)
+                    + "config.json beside its weights, or name it by --config FILE", status: .unavailable)
         }
         if !configuration["model_type"].exists {
             for family in all where family.recognizes(configuration) { return family.init() }

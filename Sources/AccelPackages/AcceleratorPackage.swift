@@ -85,7 +85,9 @@ public struct AcceleratorPackage: Sendable {
         guard content.count == file.byteCount else {
             throw FormatError(
                 file: files.describe(file.name),
-                reason: "expected \(file.byteCount) bytes, found \(content.count): the package is incomplete")
+                reason: "expected \(file.byteCount) bytes, found \(content.count): "
+                    + (content.count < file.byteCount
+                        ? "the package is incomplete" : "it was changed after it was written"))
         }
         return content
     }

@@ -101,6 +101,21 @@ extension Program {
         }
     }
 
+    /// - Throws: `RequestError` for a block of tokens that is longer than the cache that it is written to.
+    private func requireCaches(for bindings: ShapeBindings) throws {
+        guard let tokens = input(.tokens).flatMap({ type(of: $0.value).dimensions.last?.name }),
+            let block = bindings.numbers[tokens]
+        else { return }
+        for state in states(.keyValueCache) {
+            guard let axis = interface.states[state.name]?.integer("axis"),
+                let cache = type(of: state.value).dimensions[axis].name, let length = bindings.numbers[cache],
+                block > length
+            else { continue }
+            throw RequestError(
+                "dimension \(tokens) is \(block), but \(cache) is \(length): a block is at most as long as its cache")
+        }
+    }
+
     /// Replaces every free dimension with a number, and applies all shape rules again.
     /// - Throws: `RequestError` for an unknown dimension, a number above the model's maximum, or with all dimensions that have no
     ///   number; `ShapeError`, naming the operator and the dimension, for a number that an operator does not support.
@@ -113,6 +128,7 @@ extension Program {
         }
         try requireLimits(of: bindings)
         _ = try ShapeRequest([bindings], for: [self]).completed()
+        try requireCaches(for: bindings)
         var frozen = try rewriting(binding: bindings.numbers) { node, inputs, builder in
             let operation = try Operators.make(node.operation.name, node.operation.attributes.binding(bindings.numbers))
             do {

@@ -26,7 +26,9 @@ extension ModelFiles {
                 "\(folder) has its weights in \(name) only, \(format.advice(on: "\(folder)/\(name)"))",
                 status: .unavailable)
         }
-        throw RequestError("\(folder) has no safetensors file", status: .unavailable)
+        throw RequestError(
+            "\(folder) has no safetensors file: give the folder of a model, with config.json and *.safetensors",
+            status: .unavailable)
     }
 
     /// Returns the weight files for one file of the folder: itself, or the shards that it lists.

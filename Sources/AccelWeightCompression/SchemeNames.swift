@@ -74,6 +74,14 @@ enum SchemeNames {
                 options.append(value)
                 continue
             }
+            // A share of weights, in percent.
+            if let target = type.options.first(where: { $0.name == "target" }), let percent = Double(value),
+                percent > 1,
+                percent < 100
+            {
+                options.append("\(target.name)=\(percent / 100)")
+                continue
+            }
             // A number is the bits where a scheme has a choice of them, and never something else then.
             let bits = Int(value) == nil ? nil : type.options.first { $0.name == "bits" }
             // What fits no option stays without a name: the error about it asks here again.

@@ -98,7 +98,9 @@ extension Attack {
         attack(
             "begin after end", entry("a", "F32", "[1]", "4", "0"), data: 4,
             .refused(tensor("a"), "end before they begin")),
-        attack("end after the file", entry("a", 0, 8), data: 4, .refused(tensor("a"), "ends at byte 8 after the header, where the file has 4")),
+        attack(
+            "end after the file", entry("a", 0, 8), data: 4,
+            .refused(tensor("a"), "ends at byte 8 after the header, where the file has 4")),
         attack("trailing bytes", entry("a", 0, 4), data: 8, .refused(.offset(66), "4 bytes at the end")),
         Attack(
             "a zip archive behind", file("{\(entry("a", 0, 4))}", data: 4) + Array("PK\u{5}\u{6}".utf8),

@@ -60,7 +60,7 @@ def serve(title, installation, start):
         request = Request(folder)
         version, call = start(request)
     except ImportError as error:
-        print(f"{title} cannot run, since {error.name or error} is missing: {installation} numpy safetensors", file=sys.stderr)
+        print(f"{title} cannot run, since {error.name or error} is missing in {sys.executable} (--python names another): {installation} numpy safetensors", file=sys.stderr)
         sys.exit(3)
     made, missing = {}, {}
     for run in request.runs:

@@ -142,7 +142,8 @@ public struct FunctionInputs: Sendable {
             do {
                 _ = try checked(for: functions[0])
             } catch {
-                throw functions[0].inputs.allSatisfy { tensors[$0.name]?.shape.rank == $0.shape.rank }
+                let given = functions[0].inputs.filter { tensors[$0.name] != nil }
+                throw !given.isEmpty && given.allSatisfy { tensors[$0.name]?.shape.rank == $0.shape.rank }
                     ? RequestError("\(error); convert with --shape-from \(file) for inputs of these sizes") : error
             }
         }
@@ -190,7 +191,13 @@ public struct FunctionInputs: Sendable {
         else {
             return nil
         }
-        let expected = Set(ports.map(\.typeText)).sorted().joined(separator: " or ")
+        // A decoder takes any number of tokens, block by block.
+        let isOfBlocks = functions.contains { $0.input(.tokens)?.name == name && $0.input(.position) != nil }
+        let batches = Set(ports.compactMap(\.shape.dimensions.first)).sorted()
+        let expected =
+            isOfBlocks
+            ? batches.map { "I64[\($0),N] of N tokens" }.joined(separator: " or ")
+            : Set(ports.map(\.typeText)).sorted().joined(separator: " or ")
         return "\"\(name)\": expected \(expected), found \(tensor.elementType.rawValue)\(tensor.shape)"
     }
 }

@@ -79,6 +79,11 @@ public struct CoreMLExporter: Exporter {
 
     private func lowered(_ functions: [FrozenProgram], _ weights: WeightLowering) throws -> Lowered {
         let isOne = functions.count == 1 || choices.enumeratesShapes
+        if choices.target < .iOS18, let function = functions.first(where: { !$0.states.isEmpty }) {
+            throw RequestError(
+                "\(function.functionName) keeps the state \"\(function.states[0].name)\", which Core ML can from iOS 18 on: use "
+                    + "--target iOS18")
+        }
         guard isOne || choices.target >= .iOS18 else {
             throw RequestError(
                 "the model has \(functions.count) functions, and a Core ML package can have several from iOS 18 on: use "

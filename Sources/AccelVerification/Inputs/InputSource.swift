@@ -131,6 +131,20 @@ struct InputMatcher {
             try feeds(for: program.functions[index]).map { (function: index, feed: $0) }
         }
         guard fitting.isEmpty else { return fitting }
+        // No shape mends another type, or another number of dimensions.
+        let ports = program.functions.flatMap(\.givenPorts)
+        for (name, tensor) in tensors.sorted(by: { $0.key < $1.key }) {
+            let own = ports.filter { $0.name == name }
+            let kind = HostTensor(tensor).elementType
+            let isOther = own.allSatisfy { port in
+                let isWhole = [.int64, .bool].contains(port.elementType)
+                return isWhole != [.int64, .bool].contains(kind) || port.shape.rank != tensor.shape.rank
+            }
+            guard let port = own.first, isOther else { continue }
+            throw RequestError(
+                "\(file): \"\(name)\" is \(tensor.elementType.rawValue)\(tensor.shape), but the input is \(port.typeText)",
+                status: .unavailable)
+        }
         let offered = program.functions.map { "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))" }
         throw RequestError(
             "no function of the package takes the inputs of \(file): convert, or export, with --shape-from \(file); \(heldText); "

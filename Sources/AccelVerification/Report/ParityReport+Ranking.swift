@@ -25,8 +25,10 @@ extension ParityReport {
         let more = worst.reduce(0) { $0 + ($1.remedy.map { $0.bytes } ?? $1.bytes) - $1.bytes }
         return table.lines(width: width)
             + [
-                "  rules that would help (\(Figure.bytes(more)) more), before the rules of its recipe, if that has rules; "
-                    + "else in a file for convert --recipe: {\"default\":\"\(worst[0].scheme)\",\"rules\":[...]}"
+                "  rules that would help (\(Figure.bytes(more)) more), "
+                    + (recipeHasRules
+                        ? "before those of its recipe (recipe of inspect --json), in a file for convert --recipe:"
+                        : "in a file for convert --recipe: {\"default\":\"\(worst[0].scheme)\",\"rules\":[...]}")
             ]
             + rules.enumerated().map { "    \($1)\($0 < rules.count - 1 ? "," : "")" }
     }

@@ -47,7 +47,9 @@ extension ParityReport {
         var remarks = uncheckedLimits.map {
             "limits: those of the budget's \($0) were not checked, since --only leaves them out"
         }
-        if verdict == .passed, budget == nil, weights.contains(where: { !$0.metrics.isExact }) {
+        let isLossy =
+            weights.contains { !$0.metrics.isExact } || weights.isEmpty && outputs.contains { !$0.metrics.isExact }
+        if verdict == .passed, budget == nil, isLossy {
             remarks.append(
                 "limits: the defaults of the schemes, which find errors of the tool; --budget says how much may be lost"
             )

@@ -61,6 +61,8 @@ public struct ParityReport: Sendable {
     public internal(set) var outputs: [OutputFinding] = []
     /// What each lossy weight costs the outputs alone, the largest loss first; empty if the output stage did not run on a model.
     public internal(set) var losses: [WeightLoss] = []
+    /// The recipe of the package has rules, so that other rules go before them.
+    var recipeHasRules = false
     /// Items that no stage could compare.
     public internal(set) var notCompared: [NotCompared] = []
     /// Why the subject seems to be made from another model than the reference; nil if nothing says so.

@@ -23,7 +23,9 @@ struct RuntimeStages: StageRunner {
         let (runtime, source) = (subject.runtime, subject.source)
         guard runtime.formats.contains(where: { $0.name == source.format.name }) else {
             let others = ModelRuntimes.all.filter { $0.formats.contains { $0.name == source.format.name } }
-            let hint = others.first.map { ": use --runtime \($0.name)" } ?? ""
+            let hint =
+                others.first.map { ": use --runtime \($0.name)" }
+                ?? ": export it first, by accelc export --format \(runtime.formats.first?.name ?? runtime.name)"
             throw RequestError("\(runtime.title) does not run \(source.format.title) (\(source.path))\(hint)")
         }
         let stored = try source.weights
@@ -77,6 +79,10 @@ struct RuntimeStages: StageRunner {
             let known = try references ?? References(runs, weights?.stored, options.stages)
             references = known
             compare(answer, runs, known, mode, suffix: index > 0 ? ", activations \(mode.words)" : "")
+        }
+        if case .file = options.inputs {
+            report.countRuns(runs.count)
+            report.joinSamples()
         }
     }
 

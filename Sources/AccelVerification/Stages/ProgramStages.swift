@@ -152,6 +152,9 @@ struct ProgramStages: StageRunner {
         guard report.structure?.differences.isEmpty != false else { return }
         do {
             report.losses = try losses()
+            if let recipe = package?.manifest.provenance.recipe, case .array(let rules)? = recipe["rules"] {
+                report.recipeHasRules = !rules.isEmpty
+            }
         } catch {
             report.remark("the weights are not ranked by their losses: \(error)")
         }
