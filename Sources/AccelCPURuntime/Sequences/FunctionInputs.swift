@@ -143,7 +143,10 @@ public struct FunctionInputs: Sendable {
                 _ = try checked(for: functions[0])
             } catch {
                 let given = functions[0].inputs.filter { tensors[$0.name] != nil }
-                throw !given.isEmpty && given.allSatisfy { tensors[$0.name]?.shape.rank == $0.shape.rank }
+                let isOfOtherSize = given.allSatisfy { port in
+                    tensors[port.name].map { $0.shape.rank == port.shape.rank && $0.hasType(of: port) } ?? false
+                }
+                throw isOfOtherSize && !given.isEmpty
                     ? RequestError("\(error); convert with --shape-from \(file) for inputs of these sizes") : error
             }
         }

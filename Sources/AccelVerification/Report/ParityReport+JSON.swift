@@ -28,6 +28,7 @@ extension ParityReport {
                 failures.map {
                     ["stage": .string($0.stage.code), "name": .string($0.name), "reason": .string($0.reason)]
                 }),
+            "uncheckedLimits": .array(uncheckedLimits.map { .string($0) }),
             "notCompared": .array(
                 notCompared.map {
                     ["stage": .string($0.stage.code), "name": .string($0.name), "reason": .string($0.reason)]

@@ -94,6 +94,7 @@ enum VerifyCommand: Command {
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        try removeEarlierReports(arguments)
         try refuseSwapped(arguments)
         let source = try ModelFormats.open(try arguments.required(package))
         let subject = try subject(source, arguments, console)
@@ -128,6 +129,15 @@ enum VerifyCommand: Command {
             keep(report, in: package, console)
         }
         return try show(report, arguments, console)
+    }
+
+    /// Removes earlier reports of the paths that are written: they would speak for what cannot be verified at all.
+    private static func removeEarlierReports(_ arguments: Arguments) throws {
+        for (option, kind) in [(report, OutputKind.parityReport), (html, OutputKind.parityPage)] {
+            guard let path = arguments[option], Files.kindWithoutFollowing(path) == .file else { continue }
+            try kind.requireReplaceable(path)
+            try Files.removeTree(path)
+        }
     }
 
     /// Refuses a model's folder that is to be compared with a package.

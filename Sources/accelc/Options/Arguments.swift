@@ -204,6 +204,9 @@ extension Arguments {
 
     /// Returns the error about a word too many.
     private func surplus(_ word: String) -> RequestError {
+        // Some programs make a long dash of two hyphens.
+        let name = word.drop { "\u{2013}\u{2014}".contains($0) }
+        if name.count < word.count { return usage("does not expect \"\(word)\"", nearest: "--\(name)") }
         if word.contains("=") {
             return usage("does not expect \"\(word)\": a list such as batch=1,sequence=128 is one word, or in quotes")
         }

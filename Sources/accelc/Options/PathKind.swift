@@ -139,15 +139,23 @@ extension Arguments {
             return
         }
         guard !kinds.contains(where: takes.contains) else { return }
+        var remedy = ""
+        if takes.contains(.package), kind == .checkpoint || kind == .gguf {
+            remedy = "; accelc convert \(path) makes one"
+        } else if takes == [.tensors], kind == .archive {
+            remedy = "; of NumPy's arrays, safetensors.numpy.save_file({\"NAME\": array}, \"FILE\") makes one in Python"
+        }
         throw RequestError(
-            "\(path) is \(kind.title); \(command.name) takes \(PathKind.titles(of: takes)) \(argument)")
+            "\(path) is \(kind.title); \(command.name) takes \(PathKind.titles(of: takes)) \(argument)\(remedy)")
     }
 
     /// Refuses a folder in place of a file of tensors, with the files of tensors in it.
     private func refuseFolder(_ takes: [PathKind], _ path: String, _ argument: String) throws {
         guard takes == [.tensors], Files.kind(of: path) == .folder else { return }
         let inside = ((try? Files.list(path)) ?? []).filter { $0.hasSuffix(".safetensors") }.sorted()
-        let hint = inside.first.map { ", such as \(Files.trimmingSlashes(path))/\($0)" } ?? ""
+        // The weights of a model are no inputs.
+        let isModel = Files.kind(of: "\(Files.trimmingSlashes(path))/config.json") == .file
+        let hint = isModel ? "" : inside.first.map { ", such as \(Files.trimmingSlashes(path))/\($0)" } ?? ""
         throw RequestError(
             "\(path) is a folder; \(command.name) takes \(PathKind.titles(of: takes)) \(argument): one file with a tensor for "
                 + "each input\(hint)")
