@@ -152,10 +152,9 @@ extension Arguments {
     /// Refuses a folder in place of a file of tensors, with the files of tensors in it.
     private func refuseFolder(_ takes: [PathKind], _ path: String, _ argument: String) throws {
         guard takes == [.tensors], Files.kind(of: path) == .folder else { return }
-        let inside = ((try? Files.list(path)) ?? []).filter { $0.hasSuffix(".safetensors") }.sorted()
         // The weights of a model are no inputs.
-        let isModel = Files.kind(of: "\(Files.trimmingSlashes(path))/config.json") == .file
-        let hint = isModel ? "" : inside.first.map { ", such as \(Files.trimmingSlashes(path))/\($0)" } ?? ""
+        let inside = ((try? Files.list(path)) ?? []).filter { $0.hasSuffix(".safetensors") && !$0.hasPrefix("model") }.sorted()
+        let hint = inside.first.map { ", such as \(Files.trimmingSlashes(path))/\($0)" } ?? ""
         throw RequestError(
             "\(path) is a folder; \(command.name) takes \(PathKind.titles(of: takes)) \(argument): one file with a tensor for "
                 + "each input\(hint)")
