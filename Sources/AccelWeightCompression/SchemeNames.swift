@@ -76,8 +76,7 @@ enum SchemeNames {
             }
             // A share of weights, in percent.
             if let target = type.options.first(where: { $0.name == "target" }), let percent = Double(value),
-                percent > 1,
-                percent < 100
+                percent > 1, percent < 100
             {
                 options.append("\(target.name)=\(percent / 100)")
                 continue

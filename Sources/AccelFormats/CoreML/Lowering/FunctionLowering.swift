@@ -56,11 +56,6 @@ struct FunctionLowering {
         }
         var states: [Value: MILOperand] = [:]
         for (state, stateName) in zip(program.states, stateNames) {
-            guard options.target >= .iOS18 else {
-                throw RequestError(
-                    "\(function.functionName) keeps the state \"\(state.name)\", which Core ML can from iOS 18 on: use --target iOS18"
-                )
-            }
             guard state.initial == 0 else {
                 throw RequestError(
                     "\(function.functionName): the state \"\(state.name)\" starts as \(state.initial), but Core ML's states start as zeros",
