@@ -101,12 +101,13 @@ public struct CompressionTarget: Sendable {
     /// - Parameter givenBytes: the bytes of the weights that the target does not choose for.
     private func requireReachable(givenBytes: Int, by solver: CompressionSolver) throws {
         let least = try solver.leastBytes()
-        let unreached = solver.unreachedCount
-        let advice =
-            unreached == 0
-            ? ""
-            : "; \(Wording.count(unreached, "weight")) of parts that the samples have no inputs for keep their finest scheme: give "
-                + "inputs of these parts, too"
+        var advice: String {
+            let unreached = solver.unreachedCount
+            return unreached == 0
+                ? ""
+                : "; \(Wording.count(unreached, "weight")) of parts that the samples have no inputs for keep their finest scheme: "
+                    + "give inputs of these parts, too"
+        }
         switch goal {
         case .sqnr: return
         case .bytes(let bytes):

@@ -99,42 +99,36 @@ public struct RecordedRuns: Sendable {
             }
         }
         return try functions.enumerated().flatMap { index, function -> [[Step]] in
-            let tensors: [String: HostTensor]
+            var runs: [[String: HostTensor]]
             switch source {
-            case .seeded(let seed): tensors = SeededInputs(seed: seed).inputs(for: function)
-            case .golden(let golden): tensors = golden.inputs.mapValues { HostTensor($0) }
+            case .seeded(let seed): runs = [SeededInputs(seed: seed).inputs(for: function)]
+            case .golden(let golden): runs = [golden.inputs.mapValues { HostTensor($0) }]
             case .file(let path):
                 let matcher = try InputMatcher(file: path)
                 let interface = package.model.interfaces[index]
-                if !interface.takes(matcher.sizes), let runs = try package.runs(of: interface, matcher) {
-                    let own = function.program.inputs.map(\.name)
-                    return runs.map { run in
-                        let inputs = run.map { given in
-                            let name = own.first {
-                                CoreMLWeightMatcher.identifier($0) == CoreMLWeightMatcher.identifier(given.key)
-                            }
-                            return (name ?? given.key, given.value)
-                        }
-                        return [Step(function: index, inputs: Dictionary(inputs) { first, _ in first })]
+                runs = [matcher.tensors.mapValues { HostTensor($0) }]
+                if !interface.takes(matcher.sizes), let samples = try package.runs(of: interface, matcher) {
+                    runs = samples
+                }
+            }
+            return try runs.map { tensors in
+                let named = Dictionary(tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in
+                    first
+                }
+                var inputs: [String: HostTensor] = [:]
+                for input in function.program.inputs {
+                    let type = function.program.type(of: input.value)
+                    guard let tensor = named[CoreMLWeightMatcher.identifier(input.name)], tensor.shape == type.shape
+                    else {
+                        throw RequestError(
+                            "\(source.summary) holds no \"\(input.name)\" \(type) for the function \(function.functionName): export with "
+                                + "--shape-from of that file, or give inputs of these sizes")
                     }
+                    inputs[input.name] =
+                        type.elementType.isFloatingPoint ? tensor : HostTensor(tensor.integers, tensor.shape)
                 }
-                tensors = matcher.tensors.mapValues { HostTensor($0) }
+                return [Step(function: index, inputs: inputs)]
             }
-            let named = Dictionary(tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in
-                first
-            }
-            var inputs: [String: HostTensor] = [:]
-            for input in function.program.inputs {
-                let type = function.program.type(of: input.value)
-                guard let tensor = named[CoreMLWeightMatcher.identifier(input.name)], tensor.shape == type.shape else {
-                    throw RequestError(
-                        "\(source.summary) holds no \"\(input.name)\" \(type) for the function \(function.functionName): export with "
-                            + "--shape-from of that file, or give inputs of these sizes")
-                }
-                inputs[input.name] =
-                    type.elementType.isFloatingPoint ? tensor : HostTensor(tensor.integers, tensor.shape)
-            }
-            return [[Step(function: index, inputs: inputs)]]
         }
     }
 
