@@ -179,11 +179,13 @@ public struct ExportedModel: Sendable {
 
 extension RequestError {
     /// The refusal of a package's weight whose scheme a format does not have. A model's weights are refused before they are compressed.
-    /// - Parameter reason: ends in what to use.
-    static func packageScheme(of weight: String, _ reason: String) -> RequestError {
+    /// - Parameters:
+    ///   - reason: ends in what to use.
+    ///   - hasFallback: the format has the option that leaves a model's weights as they are.
+    static func packageScheme(of weight: String, _ reason: String, hasFallback: Bool = true) -> RequestError {
         RequestError(
-            "weight \(quoted(weight)): \(reason) in an export of the model: a package keeps its schemes, with "
-                + "--allow-fallback too")
+            "weight \(quoted(weight)): \(reason) in an export of the model: a package keeps its schemes"
+                + (hasFallback ? ", with --allow-fallback too" : ""))
     }
 }
 

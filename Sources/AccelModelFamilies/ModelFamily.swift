@@ -11,7 +11,7 @@ public protocol ModelFamily: Sendable {
     static var architectures: [String] { get }
     /// Creates the family, which has no state.
     init()
-    /// Increases when the family builds another program for any model.
+    /// Increases when the family builds another program for any model, or says something else of it that packages record.
     static var version: Int { get }
     /// Returns whether a configuration without a `model_type` belongs to this family.
     static func recognizes(_ configuration: JSONField) -> Bool

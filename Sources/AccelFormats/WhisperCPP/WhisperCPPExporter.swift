@@ -156,7 +156,8 @@ struct WhisperTypes {
             let reason =
                 "whisper.cpp cannot express \(codec.plainType(of: elementType)?.rawValue ?? codec.name): use \(advice)"
             throw ofPackage
-                ? RequestError.packageScheme(of: name, reason) : RequestError("weight \(quoted(name)): \(reason)")
+                ? RequestError.packageScheme(of: name, reason, hasFallback: false)
+                : RequestError("weight \(quoted(name)): \(reason)")
         }
         guard shape.columns % found.elements == 0 else {
             throw RequestError(

@@ -5,6 +5,7 @@ import AccelTensors
 /// Gemma 3 language models: the graph of Gemma with normalised results, and a separate rotary embedding in layers with
 /// a sliding window.
 struct Gemma3Text: ModelFamily {
+    static let version = 2
     static let modelTypes = ["gemma3_text"]
     static let architectures = ["Gemma3ForCausalLM", "Gemma3TextModel"]
     static let inertFields = [

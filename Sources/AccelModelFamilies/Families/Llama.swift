@@ -4,6 +4,7 @@ import AccelTensors
 
 /// Llama language models. See `DecoderGraph` for inputs, outputs and states.
 struct Llama: ModelFamily {
+    static let version = 2
     static let modelTypes = ["llama"]
     static let architectures = ["LlamaForCausalLM", "LlamaModel"]
     static let inertFields: [InertFields] = []

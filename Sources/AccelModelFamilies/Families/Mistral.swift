@@ -4,6 +4,7 @@ import AccelTensors
 
 /// Mistral language models: the graph of Llama, with a sliding window in every layer if the configuration has one.
 struct Mistral: ModelFamily {
+    static let version = 2
     static let modelTypes = ["mistral"]
     static let architectures = ["MistralForCausalLM", "MistralModel"]
     static let inertFields: [InertFields] = []

@@ -5,6 +5,7 @@ import AccelTensors
 /// Phi-3 language models: the graph of Llama with packed projections, an optional sliding window, and rotary embeddings
 /// whose factors (short or long) depend on the cache length.
 struct Phi3: ModelFamily {
+    static let version = 2
     static let modelTypes = ["phi3"]
     static let architectures = ["Phi3ForCausalLM", "Phi3Model"]
     static let inertFields: [InertFields] = []

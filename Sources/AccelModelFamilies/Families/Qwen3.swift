@@ -4,6 +4,7 @@ import AccelTensors
 
 /// Qwen 3 language models: the graph of Llama with per-head norms of queries and keys.
 struct Qwen3: ModelFamily {
+    static let version = 2
     static let modelTypes = ["qwen3"]
     static let architectures = ["Qwen3ForCausalLM", "Qwen3Model"]
     static let inertFields: [InertFields] = []
