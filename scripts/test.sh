@@ -6,4 +6,9 @@ cd "$(dirname "$0")/.."
 source scripts/setup.sh
 swift build --build-tests
 if [ $# = 0 ]; then scripts/reliability.sh --short; fi
-swift test --skip-build --disable-xctest "$@"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+swift test --skip-build --disable-xctest "$@" 2>&1 | tee "$log" && exit 0
+echo "What failed:"
+grep -E '✘|↳' "$log" || tail -n 20 "$log" # the end of the log where the tests did not come to their own end
+exit 1

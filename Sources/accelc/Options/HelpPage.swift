@@ -13,14 +13,16 @@ enum HelpPage {
 
             \(lines.joined(separator: "\n"))
 
-            "accelc COMMAND --help" explains a command. Exit status: 0 success, 1 parity or budget exceeded,
-            2 usage, 3 something needed is missing, 4 corrupt input, 5 internal error, 130 interrupted
-            or out of time.
+            \(flowing(ending))
             """
     }
 
+    private static let ending =
+        "\"accelc COMMAND --help\" explains a command. Exit status: 0 success, 1 parity or budget exceeded, 2 usage, "
+        + "3 something needed is missing, 4 corrupt input, 5 internal error, 130 interrupted or out of time."
+
     static func page(of command: any Command.Type) -> String {
-        var parts = ["accelc \(command.name) - \(command.summary)"]
+        var parts = [flowing("accelc \(command.name) - \(command.summary)")]
         if !command.examples.isEmpty {
             parts.append("examples:\n" + command.examples.map { "  \($0)" }.joined(separator: "\n"))
         }
@@ -34,8 +36,29 @@ enum HelpPage {
         parts.append(
             "options of every command:\n"
                 + table(CommonOptions.all.map { (spelling($0), explanation($0, of: command)) }))
-        if !command.notes.isEmpty { parts.append(command.notes) }
+        if !command.notes.isEmpty { parts.append(flowing(command.notes)) }
         return parts.joined(separator: "\n\n")
+    }
+
+    /// Returns notes in lines of the page's width. Lines that the notes break for their length alone are one paragraph;
+    /// lines that begin with blanks stay lines.
+    private static func flowing(_ notes: String) -> String {
+        var paragraphs: [String] = []
+        var last = ""
+        for line in notes.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
+            let word = line.prefix { $0 != " " }
+            if !word.isEmpty, !last.isEmpty, !last.hasPrefix(" "), last.count + word.count >= 90 {
+                paragraphs[paragraphs.count - 1] += " \(line)"
+            } else {
+                paragraphs.append(line)
+            }
+            last = line
+        }
+        return paragraphs.map { paragraph in
+            let indent = paragraph.prefix { $0 == " " }
+            guard paragraph.count > width else { return paragraph }
+            return indent + broken(paragraph, column: indent.count).joined(separator: "\n\(indent)")
+        }.joined(separator: "\n")
     }
 
     static func usage(of command: any Command.Type) -> String {
@@ -68,8 +91,17 @@ enum HelpPage {
 
     private static func row(_ left: String, _ right: String, column: Int) -> String {
         if right.isEmpty { return left }
+        let indent = String(repeating: " ", count: column)
+        let first =
+            left.count + 2 > column
+            ? "\(left)\n\(indent)" : left + String(repeating: " ", count: column - left.count)
+        return first + broken(right, column: column).joined(separator: "\n\(indent)")
+    }
+
+    /// Returns the lines of a text that begins at a column.
+    private static func broken(_ text: String, column: Int) -> [String] {
         var lines = [""]
-        for word in right.split(separator: " ") {
+        for word in text.split(separator: " ") {
             let line = lines[lines.count - 1]
             if !line.isEmpty, column + line.count + 1 + word.count > width {
                 lines.append(String(word))
@@ -77,10 +109,6 @@ enum HelpPage {
                 lines[lines.count - 1] = line.isEmpty ? String(word) : "\(line) \(word)"
             }
         }
-        let indent = String(repeating: " ", count: column)
-        let first =
-            left.count + 2 > column
-            ? "\(left)\n\(indent)" : left + String(repeating: " ", count: column - left.count)
-        return first + lines.joined(separator: "\n\(indent)")
+        return lines
     }
 }

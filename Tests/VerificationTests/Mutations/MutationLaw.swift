@@ -45,8 +45,8 @@ final class MutationSubject {
             },
             unusedTensors: original.unused, keptTensors: original.origins.kept,
             provenance: Provenance(
-                sources: original.sources, family: original.family, parts: original.parts,
-                logits: original.logits, recipe: recipe.json,
+                sources: original.sources, family: original.family, familyVersion: original.familyVersion,
+                parts: original.parts, logits: original.logits, recipe: recipe.json,
                 shapes: frozen.map(\.bindings.description), remarks: frozen.remarks + original.remarks,
                 states: states),
             assets: original.assets)
