@@ -98,6 +98,36 @@ public enum Files {
         return String(cString: buffer)
     }
 
+    /// Returns the sentence about a symbolic link, at `path` or above it, that leads to nothing; nil if there is none.
+    package static func brokenLink(_ path: String) -> String? {
+        var (entry, status) = (path, stat())
+        while stat(entry, &status) != 0 {
+            let number = errno
+            if number == ELOOP, let target = target(ofLink: entry) {
+                return "\(entry) is a link to \(target), and the links lead in a circle"
+            }
+            if number == ENOENT, let target = target(ofLink: entry) {
+                var last = target
+                // No more than the system follows.
+                for _ in 0..<40 { last = self.target(ofLink: last) ?? last }
+                return "\(entry) is a link to \(last), which does not exist"
+            }
+            guard let parent = parentFolder(of: entry), parent != entry else { return nil }
+            entry = parent
+        }
+        return nil
+    }
+
+    /// Returns the path that a symbolic link leads to; nil if `path` is no link.
+    private static func target(ofLink path: String) -> String? {
+        var buffer = [CChar](repeating: 0, count: 1 << 12)
+        let count = readlink(trimmingSlashes(path), &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        let target = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard !target.hasPrefix("/"), let folder = parentFolder(of: path), folder != "." else { return target }
+        return folder == "/" ? "/\(target)" : "\(folder)/\(target)"
+    }
+
     /// Returns the identity that shows whether a file has changed; nil if there is no file.
     public static func identity(of path: String) -> FileIdentity? {
         var status = stat()

@@ -14,7 +14,8 @@ struct OpenedFile: ~Copyable {
         let flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | (followsLink ? 0 : O_NOFOLLOW)
         descriptor = FileDescriptor(open(path, flags))
         guard descriptor.number >= 0 else {
-            throw RequestError("cannot open \(path): \(systemMessage())", status: .unavailable)
+            let message = systemMessage()
+            throw RequestError(Files.brokenLink(path) ?? "cannot open \(path): \(message)", status: .unavailable)
         }
         var status = stat()
         guard fstat(descriptor.number, &status) == 0 else {

@@ -19,7 +19,8 @@ public final class OpenedPath: @unchecked Sendable {
         descriptor = FileDescriptor(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC))
         var status = stat()
         guard descriptor.number >= 0, fstat(descriptor.number, &status) == 0 else {
-            throw RequestError("cannot open \(path): \(systemMessage())", status: .unavailable)
+            let message = systemMessage()
+            throw RequestError(Files.brokenLink(path) ?? "cannot open \(path): \(message)", status: .unavailable)
         }
         let identity = FileIdentity(status)
         func leadsHere(_ other: String) -> Bool {

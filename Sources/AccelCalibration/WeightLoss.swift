@@ -47,10 +47,12 @@ public struct WeightLoss: Sendable {
     public init(estimating tensor: CompressedTensor, of source: StoredTensor, sqnr: Double) {
         (name, scheme, bytes) = (tensor.name, tensor.codec.values.request, tensor.byteCount)
         (self.sqnr, isEstimated) = (sqnr, true)
-        let larger = try? CandidateSchemes.codecs(for: source, like: tensor.codec).first {
-            $0.bytes > tensor.byteCount
-        }
-        remedy = larger.map { Remedy(codec: $0.codec, bytes: $0.bytes, sqnr: nil) }
+        let larger = try? CandidateSchemes.codecs(for: source, like: tensor.codec).lazy
+            .filter { $0.bytes > tensor.byteCount }
+            .compactMap { codec, bytes in
+                Remedy.advised(codec, for: tensor.codec).map { Remedy(codec: $0, bytes: bytes, sqnr: nil) }
+            }.first
+        remedy = larger ?? nil
     }
 
     /// Reads a loss from a document that `json` has written.
@@ -76,6 +78,11 @@ public struct WeightLoss: Sendable {
     public var rule: String? {
         guard let remedy, let rule = try? Recipe.Rule(weight: name, codec: remedy.codec) else { return nil }
         return rule.json.text()
+    }
+
+    /// The recipe's rule that stores the weight as it is stored now, as JSON; nil if no rule does.
+    package var keepingRule: String? {
+        (try? Recipe.Rule(weight: name, codec: Codecs.codec(scheme)))?.json.text()
     }
 
     /// The members of reports: `name`, `compress`, `bytes`, `sqnr`, `estimated`, and `remedy` with its rule.
@@ -146,12 +153,22 @@ extension WeightLoss.Remedy {
         _ error: (CompressedTensor) throws -> Double, threads: Int
     ) throws -> WeightLoss.Remedy? {
         var best: WeightLoss.Remedy?
-        for (codec, bytes) in try CandidateSchemes.codecs(for: source, like: codec) where bytes > loss.bytes {
+        let own = codec
+        for (codec, bytes) in try CandidateSchemes.codecs(for: source, like: own) where bytes > loss.bytes {
+            guard let advised = advised(codec, for: own) else { continue }
             let tensor = try CompressedTensor.compressing(source, with: codec, threads: threads).tensor
             let sqnr = WeightLoss.decibels(try error(tensor))
-            if sqnr > best?.sqnr ?? loss.sqnr { best = WeightLoss.Remedy(codec: codec, bytes: bytes, sqnr: sqnr) }
+            if sqnr > best?.sqnr ?? loss.sqnr { best = WeightLoss.Remedy(codec: advised, bytes: bytes, sqnr: sqnr) }
             if sqnr >= loss.sqnr - 10 * log10(WeightLoss.remedyShare) { break }
         }
         return best
+    }
+
+    /// Returns a scheme as it is advised for a weight. One by gptq makes up for the errors of the weights before it, so that one without
+    /// gptq would do worse there; nil for schemes that gptq does not know.
+    fileprivate static func advised(_ codec: any WeightCodec, for own: (any WeightCodec)?) -> (any WeightCodec)? {
+        guard own?.method == .gptq else { return codec }
+        guard !codec.values["method"].isEmpty else { return nil }
+        return try? Codecs.codec(codec.values.replacing("method", by: "gptq").fullSpecification)
     }
 }

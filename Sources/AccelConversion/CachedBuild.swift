@@ -62,8 +62,12 @@ struct CachedBuild<Kind: CachedResult> {
         if comparison != nil, let cache, let key { earlier = kind.digest(under: key, in: cache) }
         try store(draft)
         let product = try publish(draft)
-        if let earlier, let made = kind.digest(of: product) {
-            comparison?.note("the package", isSame: earlier == made)
+        if let comparison, let made = kind.digest(of: product) {
+            if let earlier {
+                comparison.note("the package", isSame: earlier == made)
+            } else {
+                comparison.noteMissing()
+            }
         }
         claim?.release()
         cache?.finish()

@@ -35,6 +35,8 @@ public struct ConvertedPackage: Sendable {
     public let weights: WeightCounts
     /// Whether the model's files have a tokenizer that the package did not get, which a warning has said.
     package let lacksTokenizer: Bool
+    /// The names of the model's tensors that the request leaves out, as those of other parts.
+    package let leftOut: Set<String>
     /// What the request's target reached; nil without one.
     public let target: TargetResult?
     /// The outputs over the request's samples, with activations in float32; nil without samples.
@@ -114,6 +116,7 @@ extension Conversion {
             package: package, cache: outcome, comparison: build.comparison,
             hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights,
             lacksTokenizer: model.source.hasUnreadTokenizer,
+            leftOut: Set(model.model.unused.filter(\.isAskedFor).map(\.name)),
             target: model.solved.map { TargetResult($0.choice, in: model.planFolder) },
             outputs: model.solved?.choice.outputs ?? outputs(of: package, model, in: cache, emit: emit))
     }

@@ -10,7 +10,8 @@ public struct ConversionEvent: Sendable, Equatable {
         /// A step of a stage that stores no weight, such as one of a search; `text` names it, and `done` is the number of steps
         /// before it.
         public static let step = Kind(rawValue: "step")
-        /// A weight is stored; `text` is its name, and `done` is the number of weights before it.
+        /// A weight is compressed, or found in the cache; `text` is its name, and `done` is the number of weights
+        /// before it. Weights come in the order in which they are done.
         public static let weight = Kind(rawValue: "weight")
         /// A sentence on a likely mistake.
         public static let warning = Kind(rawValue: "warning")

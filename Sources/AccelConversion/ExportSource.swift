@@ -44,6 +44,14 @@ enum ExportSource {
         }
     }
 
+    /// What the shapes of the functions change, as a package records it.
+    var shapeRemarks: [String] {
+        switch self {
+        case .package(let package): package.manifest.provenance.remarks
+        case .model(let model, _): model.functions.remarks
+        }
+    }
+
     /// A sentence on the functions if the model's usual shapes are used; else nil.
     var usualShapes: String? {
         guard case .model(let model, _) = self, model.request.takesUsualShapes, model.model.functions == nil,

@@ -240,9 +240,10 @@ struct ModelCalibration {
                     return known
                 }
             }
-            try progress(weight.source, false)
-            return try CompressedTensor.compressing(
+            let (tensor, distortion) = try CompressedTensor.compressing(
                 kept.reading(weight.source, threads: threads), with: codec, judgedBy: statistics, threads: threads)
+            try progress(weight.source, false)
+            return (tensor, distortion)
         }
         func keep(_ weight: PlannedWeight, _ made: SequentialCompression.Result) throws -> CompressedTensor {
             if found[weight.source.name] == made.tensor.codec.values { return made.tensor }

@@ -54,7 +54,10 @@ extension ModelExport {
         if conversion.outputs.isEmpty { conversion.outputs = [NamedPath(name: "the export", path: output)] }
         let source = try ExportSource(conversion, settings)
         (source.warnings.map(ConversionEvent.warning) + source.notes.map(ConversionEvent.note)).forEach(emit)
-        if format.dependsOnShapes { source.usualShapes.map { emit(.note($0)) } }
+        if format.dependsOnShapes {
+            source.usualShapes.map { emit(.note($0)) }
+            source.shapeRemarks.forEach { emit(.note("remark: \($0)")) }
+        }
         let key = try cache.flatMap { _ in try source.key(for: format, choices) }
         let kind = ExportOutput(format: format, path: output, model: conversion.model)
         var solved: (choice: TargetChoice, plan: PlanFolder?)?

@@ -19,13 +19,25 @@ package struct PackageCoverage {
     }
 
     /// A sentence for each reason why tensors are unused, or why matrices are not stored by their scheme.
-    package var warnings: [String] {
+    package var warnings: [String] { warnings(besides: []) }
+
+    /// - Parameter leftOut: the unused tensors that the request leaves out.
+    package func warnings(besides leftOut: Set<String>) -> [String] {
         Self.sentences(kept { $0.tensor.shape.hasOutputChannels }, Self.keptAsIs)
-            + Self.sentences(unused.map { (name: $0.name, reason: $0.reason) }, Self.notUsed)
+            + sentences(on: unused.filter { !leftOut.contains($0.name) })
+    }
+
+    /// A sentence for each reason why the request leaves out tensors.
+    package func notes(on leftOut: Set<String>) -> [String] {
+        sentences(on: unused.filter { leftOut.contains($0.name) })
     }
 
     /// A sentence for each reason why tensors without output channels, such as vectors, stay uncompressed by design.
     package var remarks: [String] { Self.sentences(kept { !$0.tensor.shape.hasOutputChannels }, Self.keptByDesign) }
+
+    private func sentences(on tensors: [UnusedTensor]) -> [String] {
+        Self.sentences(tensors.map { (name: $0.name, reason: $0.reason) }, Self.notUsed)
+    }
 
     private func kept(where isIncluded: (CoverageEntry) -> Bool) -> [(name: String, reason: String)] {
         entries.filter(isIncluded).compactMap { entry in

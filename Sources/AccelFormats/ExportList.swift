@@ -7,6 +7,8 @@ struct ExportList {
     let format: String
     /// The phrase for such a folder in errors.
     let title: String
+    /// The suffixes of such folders' names.
+    var suffixes: [String] = []
 
     static let name = "export.json"
 
@@ -37,7 +39,7 @@ struct ExportList {
     }
 
     /// An unchanged folder of this format that accelc wrote. Files of other tools are not replaced.
-    var kind: OutputKind { OutputKind.folder(title) { try refusalReason(for: $0) } }
+    var kind: OutputKind { OutputKind.folder(title, suffixes: suffixes) { try refusalReason(for: $0) } }
 
     private func refusalReason(for path: String) throws -> String? {
         let list = "\(path)/\(Self.name)"

@@ -37,7 +37,8 @@ public struct SSHSignatureVerifier: SignatureVerifier {
                     purpose: purpose)
                 return
             } catch {
-                refusal = refusal ?? error
+                // A signature that is somebody else's says more than a key that is missing.
+                if !(refusal is FormatError) { refusal = error }
             }
         }
         throw refusal ?? FormatError(file: file, reason: "is nobody's signature: no signer is accepted")

@@ -89,8 +89,10 @@ public struct TensorNames: Sendable {
         guard let tensor = try choose(name) else { return try standIn(name, shape, missing(name, shape)) }
         used.insert(tensor.name)
         guard tensor.shape == shape else {
+            let configuration = checkpoint.namedConfiguration ?? "config.json"
             return try standIn(
-                tensor.name, shape, tensor.error("expected shape \(shape) by config.json, found \(tensor.shape)"))
+                tensor.name, shape,
+                tensor.error("expected shape \(shape) by \(configuration), found \(tensor.shape)"))
         }
         guard tensor.elementType.isFloatingPoint else {
             throw tensor.error("expected floating-point numbers, found \(tensor.elementType.rawValue)")
@@ -113,9 +115,10 @@ public struct TensorNames: Sendable {
             .filter { $0.common >= 4 }
             .sorted { ($1.common, $0.name) < ($0.common, $1.name) }.prefix(3).map { "\"\($0.name)\"" }
         let hint = near.isEmpty ? "" : "; the nearest names are \(near.joined(separator: ", "))"
+        let origin = checkpoint.namedConfiguration.map { "; the configuration \($0) asks for it" } ?? ""
         return FormatError(
             file: checkpoint.folder, location: .tensor(name, index: nil),
-            reason: "the checkpoint has no such tensor (expected shape \(shape))\(hint)")
+            reason: "the checkpoint has no such tensor (expected shape \(shape))\(hint)\(origin)")
     }
 
     /// Returns why a tensor may stay unused; nil if there is no reason.

@@ -11,6 +11,8 @@ extension AcceleratorPackage {
     /// - Throws: `FormatError` naming the first file, in the order of names, that is wrong; `CancellationError` once the
     ///   task that it runs in is cancelled.
     public func check(includesReport: Bool = true, progress: (_ file: String) -> Void = { _ in }) throws {
+        // Its digest is that of the package, and was compared when the package was opened.
+        progress(PackageFormat.manifestName)
         try checkNames()
         for file in manifest.files {
             progress(file.name)
@@ -23,6 +25,9 @@ extension AcceleratorPackage {
         try checkClaims()
         if includesReport { _ = try report }
     }
+
+    /// The number of files that `check` reads: the manifest and those that it lists.
+    package var checkedFileCount: Int { manifest.files.count + 1 }
 
     /// Refuses files that the manifest does not list.
     func checkNames() throws {
@@ -43,14 +48,16 @@ extension AcceleratorPackage {
             let weight = graph.tensors.first { $0.sections.contains { MemoryRange($0) == MemoryRange(content) } }
             throw FormatError(
                 file: file, location: weight.map { .tensor($0.name, index: nil) } ?? .offset(UInt64(section.offset)),
-                reason: "expected the digest \(section.digest), found \(found): its bytes were changed")
+                reason: "expected the digest \(section.digest), found \(found): its bytes were changed; "
+                    + PackageFormat.damageAdvice)
         }
         let ends = sections.map { $0.offset + $0.byteCount }
         for (end, next) in zip(ends, sections.map(\.offset).dropFirst() + [blob.count]) {
             let padding = blob[end..<next].withBytes { $0.firstIndex { $0 != 0 } }
             guard let padding else { continue }
             throw FormatError(
-                file: file, location: .offset(UInt64(end + padding)), reason: "expected a zero between two sections")
+                file: file, location: .offset(UInt64(end + padding)),
+                reason: "expected a zero between two sections; \(PackageFormat.damageAdvice)")
         }
     }
 }
@@ -58,11 +65,17 @@ extension AcceleratorPackage {
 /// The latest parity report of a package, stored beside it and bound to its digest.
 extension AcceleratorPackage {
     /// The report; nil if there is none. It is not part of the package digest.
-    /// - Throws: `FormatError` if it is the report of another package.
+    /// - Throws: `FormatError` if it is damaged, or the report of another package.
     public var report: JSON? {
         get throws {
             guard try files.names().contains(PackageFormat.reportName) else { return nil }
-            let report = try PackageReport(files)
+            let report: PackageReport
+            do {
+                report = try PackageReport(files)
+            } catch var error as FormatError {
+                error.reason += "; move the file away, and accelc verify writes a new one"
+                throw error
+            }
             guard report.package == digest else {
                 throw report.document["package"].error(
                     "this report is of the package \(report.package), not of \(digest); run verify again")

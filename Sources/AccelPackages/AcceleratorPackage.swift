@@ -25,7 +25,8 @@ public struct AcceleratorPackage: Sendable {
     public init(at path: String) throws {
         let files: any PackageFiles
         switch Files.kind(of: path) {
-        case nil: throw RequestError("there is no package at \(path)", status: .unavailable)
+        case nil:
+            throw RequestError(Files.brokenLink(path) ?? "there is no package at \(path)", status: .unavailable)
         case .file?: files = try PackageArchive(path)
         default: files = PackageFolder(path: path)
         }
@@ -50,8 +51,13 @@ public struct AcceleratorPackage: Sendable {
     init(_ files: any PackageFiles) throws {
         self.files = files
         path = files.path
-        manifest = try Manifest(
-            try files.content(PackageFormat.manifestName), file: files.describe(PackageFormat.manifestName))
+        do {
+            manifest = try Manifest(
+                try files.content(PackageFormat.manifestName), file: files.describe(PackageFormat.manifestName))
+        } catch var error as FormatError where error.location == .field("digest") {
+            error.reason += "; \(PackageFormat.damageAdvice)"
+            throw error
+        }
         blobs = try manifest.blobs.map { try Self.content(of: $0, in: files) }
         let weightsFile = files.describe(PackageFormat.weightsName)
         let index = try WeightIndex(
@@ -87,7 +93,8 @@ public struct AcceleratorPackage: Sendable {
                 file: files.describe(file.name),
                 reason: "expected \(file.byteCount) bytes, found \(content.count): "
                     + (content.count < file.byteCount
-                        ? "the package is incomplete" : "it was changed after it was written"))
+                        ? "the package is incomplete" : "it was changed after it was written")
+                    + "; \(PackageFormat.damageAdvice)")
         }
         return content
     }
@@ -102,7 +109,8 @@ public struct AcceleratorPackage: Sendable {
         guard found == file.digest else {
             throw FormatError(
                 file: files.describe(name),
-                reason: "expected the digest \(file.digest), found \(found): its bytes were changed")
+                reason: "expected the digest \(file.digest), found \(found): its bytes were changed; "
+                    + PackageFormat.damageAdvice)
         }
         return content
     }

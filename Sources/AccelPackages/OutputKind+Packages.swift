@@ -2,12 +2,12 @@ public import AccelByteIO
 
 extension OutputKind {
     /// A package folder: its manifest is sealed, and lists every file except verify.json.
-    public static let package = OutputKind.folder("a package folder") { path in
+    public static let package = OutputKind.folder("a package folder", suffixes: [".accelpkg"]) { path in
         try refusalReason(for: PackageFolder(path: path))
     }
 
     /// A package in a zip archive.
-    public static let packageArchive = OutputKind.file("a package archive") { path in
+    public static let packageArchive = OutputKind.file("a package archive", suffixes: [".zip"]) { path in
         try refusalReason(for: PackageArchive(path))
     }
 

@@ -49,6 +49,9 @@ struct PackageFolder: PackageFiles {
     }
 
     func content(_ name: String) throws -> ByteView {
+        guard Files.kindWithoutFollowing("\(opened?.lastingPath ?? path)/\(name)") != nil else {
+            throw FormatError(file: describe(name), reason: "is missing; \(PackageFormat.damageAdvice)")
+        }
         guard let folder = opened?.lastingPath else { return try MappedFile(name, inside: path).bytes }
         do {
             return try MappedFile(name, inside: folder).bytes

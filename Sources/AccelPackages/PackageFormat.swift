@@ -26,6 +26,9 @@ public enum PackageFormat {
     static let reportName = "verify.json"
     static let assetsFolder = "assets"
 
+    /// What to do about a damaged package, for the end of an error.
+    static let damageAdvice = "copy the package again, or convert the model again"
+
     static func blobName(_ index: Int) -> String {
         let digits = String(index)
         return "weights-\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits).bin"

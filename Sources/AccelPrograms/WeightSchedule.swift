@@ -49,8 +49,8 @@ extension [PlannedWeight] {
     ///     same order, so that memory does not grow with the model. Called while the next weights are compressed.
     ///   - calibrating: compresses the weights whose codecs support calibration, by name, after the others are stored.
     ///     Weights that it leaves out are compressed without calibration.
-    ///   - progress: called for each weight when it is done, with whether `stored` found it. `calibrating` reports the
-    ///     progress of its own weights.
+    ///   - progress: called on the calling thread for each weight when it is encoded, with whether `stored` found it:
+    ///     those of a batch in the order in which they are done. `calibrating` reports the progress of its own weights.
     /// - Returns: The weights, sorted by name.
     public func compressing(
         threads: Int,
@@ -76,13 +76,12 @@ extension [PlannedWeight] {
                 let found = try batch.map { try stored($0.source, $0.choice.codec) }
                 let waiting = pending
                 let (made, before) = try Parallel.alongside(threads: threads, { try waiting.stored(by: store) }) {
-                    try Self.made(batch, found, reading: reading, threads: threads)
+                    try Self.made(batch, found, reading: reading, threads: threads, progress: progress)
                 }
                 weights += before
                 pending = batch.indices.map {
                     PendingWeight(planned: batch[$0], made: made[$0], isStored: found[$0] != nil)
                 }
-                for (planned, found) in zip(batch, found) { try progress(planned.source, found != nil) }
             }
             weights += try pending.stored(by: store)
         }
@@ -100,23 +99,29 @@ extension [PlannedWeight] {
     /// Pending weights above this size are stored before the next batch is compressed, not at the same time.
     private static var overlappedBytes: Int { 128 << 20 }
 
-    /// Compresses the weights of a batch that are not in `found`.
+    /// Compresses the weights of a batch that are not in `found`, and reports each when it is done.
     private static func made(
         _ batch: [PlannedWeight], _ found: [(CompressedTensor, Distortion)?],
-        reading: @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor, threads: Int
+        reading: @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor, threads: Int,
+        progress: (_ tensor: StoredTensor, _ isFound: Bool) throws -> Void
     ) throws -> [MadeWeight] {
-        let largestFirst = batch.indices.sorted {
+        for index in batch.indices where found[index] != nil { try progress(batch[index].source, true) }
+        let largestFirst = batch.indices.filter { found[$0] == nil }.sorted {
             (batch[$1].source.shape.count, $0) < (batch[$0].source.shape.count, $1)
         }
-        let unordered = try Parallel.map(batch.count, threads: threads) { position in
-            let index = largestFirst[position]
-            let (tensor, distortion) =
-                try found[index]
-                ?? CompressedTensor.compressing(
-                    reading(batch[index].source, threads), with: batch[index].choice.codec, threads: threads)
-            return MadeWeight(source: batch[index].source, tensor: tensor, distortion: distortion)
+        let compressed = try Parallel.map(
+            largestFirst.count, threads: threads,
+            reporting: { try progress(batch[largestFirst[$0]].source, false) }
+        ) { position in
+            let planned = batch[largestFirst[position]]
+            return try CompressedTensor.compressing(
+                reading(planned.source, threads), with: planned.choice.codec, threads: threads)
         }
-        return zip(largestFirst, unordered).sorted { $0.0 < $1.0 }.map(\.1)
+        var encoded = found
+        for (index, result) in zip(largestFirst, compressed) { encoded[index] = (result.tensor, result.distortion) }
+        return zip(batch, encoded).compactMap { planned, result in
+            result.map { MadeWeight(source: planned.source, tensor: $0.0, distortion: $0.1) }
+        }
     }
 
     /// Cuts the weights into batches in the order of their names, which is the order of a package. A batch has a

@@ -20,8 +20,14 @@ public struct AdapterFiles: Sendable {
     /// - Parameter path: a folder, or a model of the local hub cache.
     /// - Throws: `RequestError` (unavailable) if there is no adapter; `FormatError` if a file is not valid.
     public init(_ path: String) throws {
-        let folder = Files.trimmingSlashes(try ModelLocation.resolve(path))
+        let folder = try Self.folder(of: path)
         try self.init(in: folder, as: "", of: ModelFiles(in: folder))
+    }
+
+    /// Returns the folder that the name of an adapter refers to.
+    fileprivate static func folder(of path: String) throws -> String {
+        let form = "an adapter is a folder with \(configurationName) and \(weightsName), or hf:OWNER/NAME"
+        return Files.trimmingSlashes(try ModelLocation.resolve(path, form: form))
     }
 
     /// An adapter in memory.
@@ -61,7 +67,7 @@ extension Checkpoint {
     public static func opening(
         model: String, configuration: String?, adapters: [(path: String, name: String)]
     ) throws -> (checkpoint: Checkpoint, adapters: [AdapterFiles]) {
-        let folders = try adapters.map { Files.trimmingSlashes(try ModelLocation.resolve($0.path)) }
+        let folders = try adapters.map { try AdapterFiles.folder(of: $0.path) }
         var others: [String: String] = [:]
         for (folder, adapter) in zip(folders, adapters) {
             for name in [AdapterFiles.configurationName, AdapterFiles.weightsName] {

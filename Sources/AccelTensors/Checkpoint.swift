@@ -8,6 +8,8 @@ public struct Checkpoint: Sendable {
     public var folder: String { reader.folder }
     /// The content of config.json; a missing field if there is none.
     public private(set) var configuration: JSONField
+    /// The path of a configuration that the user named in place of the folder's; nil for the folder's own.
+    package private(set) var namedConfiguration: String?
     /// The paths of fields that the user asked to ignore.
     public private(set) var ignoredFields: [String] = []
     /// The quantized weights were decoded: files beside them that describe the quantization may stay.
@@ -39,8 +41,10 @@ public struct Checkpoint: Sendable {
         reader = ModelFiles(in: folder, substitutes: substitutes)
         files = try isFolder ? reader.weightFiles() : reader.weightFiles(at: path)
         tensors = files.flatMap(\.tensors).sorted { $0.name < $1.name }
-        self.configuration =
-            try reader.document("config.json") ?? JSONField(nil, file: reader.path(of: "config.json"))
+        namedConfiguration = configuration
+        let (document, file) = (try reader.document("config.json"), reader.path(of: "config.json"))
+        if document == nil, let problem = Files.brokenLink(file) { throw RequestError(problem, status: .unavailable) }
+        self.configuration = document ?? JSONField(nil, file: file)
         try reader.openAssets()
     }
 

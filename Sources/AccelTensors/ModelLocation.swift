@@ -3,14 +3,19 @@ import AccelPlatform
 
 /// The location of a model on this machine. Nothing is ever downloaded.
 enum ModelLocation {
+    /// What errors say of models.
+    private static let form = "a model is a folder, a .safetensors file, or hf:OWNER/NAME"
+
     /// Returns the folder or file that `model` refers to.
+    /// - Parameter form: what such a thing is, for the error where there is nothing.
     static func resolve(
-        _ model: String, environment: (String) -> String? = ProcessEnvironment.value
+        _ model: String, form: String = Self.form, environment: (String) -> String? = ProcessEnvironment.value
     ) throws(RequestError) -> String {
         if model.hasPrefix("hf:") {
             return try HubCache(environment: environment).snapshot(of: HubName(String(model.dropFirst(3))))
         }
         if Files.kind(of: model) != nil { return model }
+        if let problem = Files.brokenLink(model) { throw RequestError(problem, status: .unavailable) }
         if let name = try? HubName(model), name.owner != nil {
             do {
                 return try HubCache(environment: environment).snapshot(of: name)
@@ -19,9 +24,7 @@ enum ModelLocation {
                     "there is no file or folder \(model), and \(error.description)", status: error.exitStatus)
             }
         }
-        throw RequestError(
-            "there is no file or folder \(model); a model is a folder, a .safetensors file, or hf:OWNER/NAME",
-            status: .unavailable)
+        throw RequestError("there is no file or folder \(model); \(form)", status: .unavailable)
     }
 }
 

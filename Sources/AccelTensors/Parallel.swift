@@ -1,3 +1,5 @@
+import AccelByteIO
+
 /// Parallel loops. Results are stored by index, so they do not depend on timing.
 ///
 /// The calling thread takes part, and never waits for a thread that has not started. So calls may be nested, and may
@@ -25,6 +27,50 @@ public enum Parallel {
         // Completely filled unless an error is thrown; each element is written once.
         let results = ResultSlots<Result>(count: count)
         try forEach(count, threads: threads) { results.fill($0, with: try body($0)) }
+        return results.take()
+    }
+
+    /// Calls `body` for each of `0..<count` in parallel, and returns the results in order. The calling thread takes no
+    /// part: it reports each index soon after it is done, so that long work shows its progress.
+    /// - Parameter report: called on the calling thread, once for each index, in the order in which they are done.
+    ///   After an error of it no index is begun, and the error is thrown.
+    package static func map<Result: Sendable>(
+        _ count: Int, threads: Int, reporting report: (_ index: Int) throws -> Void,
+        _ body: @Sendable (Int) throws -> Result
+    ) throws -> [Result] {
+        guard count > 1, threads > 1 else {
+            return try (0..<max(count, 0)).map { index in
+                let result = try body(index)
+                try report(index)
+                return result
+            }
+        }
+        let results = ResultSlots<Result>(count: count)
+        try withoutActuallyEscaping(body) { body in
+            let done = WorkQueue<Int>()
+            let job = ParallelJob(count: count) { index in
+                results.fill(index, with: try body(index))
+                done.add(index)
+            }
+            let work: @Sendable () -> Void = {
+                // Drops the job's closure, which must not outlive the call, before the queue is closed.
+                WorkerPool.shared.run(job, helpers: min(threads, count) - 1)
+                done.close()
+            }
+            // Where the system makes no more threads, the indices are reported at the end.
+            if !DetachedThread.start(work) { work() }
+            var failure: (any Error)?
+            while let index = done.next() {
+                if failure != nil { continue }
+                do {
+                    try report(index)
+                } catch {
+                    failure = error
+                    job.skipRest()
+                }
+            }
+            if let failure = failure ?? job.takeFailure() { throw failure }
+        }
         return results.take()
     }
 

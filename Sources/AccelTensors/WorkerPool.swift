@@ -37,6 +37,9 @@ final class ParallelJob: @unchecked Sendable {
         }
     }
 
+    /// Lets no more indices be taken. Those at work are finished.
+    func skipRest() { next.store(count, ordering: .relaxed) }
+
     func takeFailure() -> (any Error)? { failure.withLock { $0?.error } }
     func dropBody() { body = nil }
 }

@@ -10,12 +10,12 @@ extension OutputKind {
     }
 
     /// A parity report as JSON.
-    public static let parityReport = OutputKind.file("a parity report") { path in
+    public static let parityReport = OutputKind.file("a parity report", suffixes: [".json"]) { path in
         try missingMark("parity report", in: path)
     }
 
     /// A parity report as a page.
-    public static let parityPage = OutputKind.file("a parity report's page") { path in
+    public static let parityPage = OutputKind.file("a parity report's page", suffixes: [".html", ".htm"]) { path in
         let start = try MappedFile(path).bytes.withBytes { String(decoding: $0.prefix(512), as: UTF8.self) }
         return start.contains(ParityReport.pageMark) ? nil : "it has no line \(ParityReport.pageMark)"
     }

@@ -78,8 +78,8 @@ public enum Codecs {
             let sides = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard sides.count == 2, !sides[0].isEmpty else {
                 let meant = SchemeNames.specification(specification, of: type)
-                throw RequestError(
-                    "\(specification): \"\(option)\" is not of the form option=value\(suggestion(meant))")
+                let hint = meant == nil ? SchemeNames.form(of: String(option), in: type) : suggestion(meant)
+                throw RequestError("\(specification): \"\(option)\" is not of the form option=value\(hint)")
             }
             guard given.updateValue(sides[1], forKey: sides[0]) == nil else {
                 throw RequestError("\(specification): \(sides[0]) is given twice")

@@ -29,7 +29,7 @@ enum SchemeNames {
         return "; did you mean \(names.map { "\"\($0)\"" }.joined(separator: " or "))?" + Self.list
     }
 
-    private static let list = " \"accelc formats\" lists all schemes"
+    private static let list = " \"accelc convert --help\" lists all schemes"
 
     private static var known: [String] { Codecs.all.map { $0.name } + GGMLMix.all.map(\.name) }
 
@@ -69,7 +69,7 @@ enum SchemeNames {
     static func specification(_ text: String, of type: any WeightCodec.Type) -> String? {
         guard let colon = text.firstIndex(of: ":") else { return nil }
         var options: [String] = []
-        for value in text[text.index(after: colon)...].split(separator: ",").map(String.init) {
+        for value in text[text.index(after: colon)...].split(whereSeparator: { ",:".contains($0) }).map(String.init) {
             if value.dropFirst().contains("=") {
                 options.append(value)
                 continue
@@ -81,13 +81,23 @@ enum SchemeNames {
                 options.append("\(target.name)=\(percent / 100)")
                 continue
             }
-            // A number is the bits where a scheme has a choice of them, and never something else then.
-            let bits = Int(value) == nil ? nil : type.options.first { $0.name == "bits" }
+            // The first number is the bits where a scheme has a choice of them.
+            let left = type.options.filter { option in !options.contains { $0.hasPrefix("\(option.name)=") } }
+            let bits = Int(value) == nil ? nil : left.first { $0.name == "bits" }
             // What fits no option stays without a name: the error about it asks here again.
-            guard let option = bits ?? type.options.first(where: { $0.canonical(value) != nil }) else { return nil }
+            guard let option = bits ?? left.first(where: { $0.canonical(value) != nil }) else { return nil }
             options.append("\(option.name)=\(value)")
         }
         return options.isEmpty ? nil : valid("\(type.name):\(options.joined(separator: ","))")
+    }
+
+    /// Returns what a scheme takes in place of a word that is no option of it.
+    static func form(of word: String, in type: any WeightCodec.Type) -> String {
+        let options = type.options.filter { !$0.isFilledIn }
+        guard let option = options.first(where: { $0.name == "bits" && Int(word) != nil }) ?? options.first else {
+            return "; \(type.name) takes no options"
+        }
+        return "; it takes \(type.name):\(option.name)=VALUE, with \(option.accepted) for VALUE"
     }
 
     /// Returns a specification if it is valid.

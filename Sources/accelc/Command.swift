@@ -41,7 +41,8 @@ enum CommonOptions {
         short: "v")
     static let progress = Option(
         "progress", .words(ProgressStyle.allCases.map(\.rawValue)),
-        "how to show progress on standard error; auto: a bar on a terminal, nothing elsewhere", default: "auto")
+        "how to show progress on standard error; auto: a bar on a terminal, nothing elsewhere", default: "auto",
+        otherWords: OtherWords.progress)
     static let threads = Option(
         "threads", .integer(1...1024), "how many threads to work on; no output depends on it (default: one a processor)"
     )

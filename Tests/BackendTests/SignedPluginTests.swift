@@ -43,7 +43,7 @@ struct SignedPluginTests {
         try Self.keygen(["-Y", "sign", "-q", "-f", key, "-n", SSHSignature.pluginNamespace, plugin.path])
         _ = try PluginBackend(at: plugin.path, trust: .signed(alice))
         let bob = SSHSignatureVerifier(allowedSigners: signers, identities: ["bob@example.org"])
-        refused("is not bob@example.org's signature of this plug-in", by: bob)
+        refused("\(signers) has no key of bob@example.org: it needs a line with the identity", by: bob)
         refused("no signer is accepted", by: SSHSignatureVerifier(allowedSigners: signers, identities: []))
         var bytes = try Data(contentsOf: URL(filePath: plugin.path))
         bytes[bytes.count - 1] ^= 1

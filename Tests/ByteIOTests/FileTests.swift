@@ -58,6 +58,34 @@ struct FileTests {
         }
     }
 
+    @Test("a link that leads to nothing is named with its end, wherever it stands in a path")
+    func brokenLinks() throws {
+        try withTemporaryFolder { folder in
+            for (name, target) in [
+                ("loop", "loop"), ("one", "two"), ("two", "sub/three"), ("far", "/nowhere/x"), ("sound", "."),
+            ] {
+                try FileManager.default.createSymbolicLink(atPath: "\(folder)/\(name)", withDestinationPath: target)
+            }
+            let cases = [
+                ("loop", "loop is a link to loop, and the links lead in a circle"),
+                ("one", "one is a link to sub/three, which does not exist"),
+                ("one/x/y", "one is a link to sub/three, which does not exist"),
+                ("sound/two/", "sound/two/ is a link to sound/sub/three, which does not exist"),
+            ]
+            for (name, sentence) in cases {
+                let said = Files.brokenLink("\(folder)/\(name)")
+                #expect(said?.replacing("\(folder)/", with: "") == sentence)
+            }
+            #expect(
+                Files.brokenLink("\(folder)/far/a") == "\(folder)/far is a link to /nowhere/x, which does not exist")
+            for name in ["nothing", "sound", "sound/nothing/x"] {
+                #expect(Files.brokenLink("\(folder)/\(name)") == nil)
+            }
+            let error = #expect(throws: RequestError.self) { try MappedFile("\(folder)/far") }
+            #expect(error?.description == "\(folder)/far is a link to /nowhere/x, which does not exist")
+        }
+    }
+
     @Test("an atomic file appears whole, replaces the old one, and leaves nothing else")
     func atomicFile() throws {
         try withTemporaryFolder { folder in

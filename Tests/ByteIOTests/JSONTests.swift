@@ -28,7 +28,7 @@ struct JSONTests {
     @Test(
         "what is not strict JSON is refused at its place",
         arguments: [
-            ("", 0, "ends too early"), ("{", 1, "ends too early"), ("[1,]", 3, "a JSON value"),
+            ("", 0, "is empty"), ("{", 1, "ends too early"), ("[1,]", 3, "a JSON value"),
             ("[1 2]", 3, "',' or ']'"),
             ("{\"a\":1,}", 7, "a member's name"), ("{a:1}", 1, "a member's name"), ("{\"a\" 1}", 5, "':'"),
             ("nul", 0, "a JSON value"),
@@ -42,7 +42,7 @@ struct JSONTests {
             (#""\ud800""#, 1, "surrogate"), (#""\udc00""#, 1, "surrogate"), (#""\ud800\u0041""#, 1, "surrogate"),
             (#"{"a":1,"a":1}"#, 7, "\"a\" occurs twice"), (#"{"a":1,"\u0061":1}"#, 7, "occurs twice"),
             ("// c\n1", 0, "a JSON value"),
-            ("\u{FEFF}1", 0, "a JSON value"), ("\"a\\", 3, "ends in a string"), ("\"\\u12", 3, "ends in a string"),
+            ("\u{FEFF}1", 0, "byte order mark"), ("\"a\\", 3, "ends in a string"), ("\"\\u12", 3, "ends in a string"),
         ] as [(String, Int, String)])
     func refused(text: String, offset: Int, words: String) {
         let error = #expect(throws: FormatError.self) { try parse(text) }
@@ -57,6 +57,14 @@ struct JSONTests {
     func invalidUTF8(bytes: [UInt8]) {
         let quote = UInt8(ascii: "\"")
         #expect(throws: FormatError.self) { try JSON.parse(ByteView([quote] + bytes + [quote]), file: "x") }
+    }
+
+    @Test(
+        "UTF-16 is named as that, with a mark and without one",
+        arguments: [[0xFF, 0xFE, 0x7B, 0], [0xFE, 0xFF, 0, 0x7B], [0x7B, 0, 0x7D, 0], [0, 0x7B, 0, 0x7D]] as [[UInt8]])
+    func otherEncoding(bytes: [UInt8]) {
+        let error = #expect(throws: FormatError.self) { try JSON.parse(ByteView(bytes), file: "x") }
+        #expect(error?.location == .offset(0) && error?.reason.hasPrefix("this is UTF-16 text") == true)
     }
 
     @Test("limits hold for depth, values and bytes")

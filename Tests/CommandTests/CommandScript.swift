@@ -12,6 +12,7 @@ struct CommandScript {
         case flip(String, offset: Int)
         case truncate(String, count: Int)
         case link(String, name: String)
+        case symbolicLink(String, name: String)
         case write(String, offset: Int, [UInt8])
         case remove(String)
     }
@@ -76,6 +77,7 @@ struct CommandScript {
         case ("flip", 3): if let offset = Int(words[2]) { return .flip(words[1], offset: offset) }
         case ("truncate", 3): if let count = Int(words[2]) { return .truncate(words[1], count: count) }
         case ("link", 3): return .link(words[1], name: words[2])
+        case ("symlink", 3): return .symbolicLink(words[1], name: words[2])
         case ("write", 4):
             if let offset = Int(words[2]), let bytes = bytes(words[3]) {
                 return .write(words[1], offset: offset, bytes)

@@ -53,6 +53,8 @@ struct CommandTests {
             try file.close()
         case .link(let name, let other):
             try FileManager.default.linkItem(atPath: path(name), toPath: path(other))
+        case .symbolicLink(let target, let name):
+            try FileManager.default.createSymbolicLink(atPath: path(name), withDestinationPath: target)
         case .remove(let name):
             try FileManager.default.removeItem(atPath: path(name))
         }

@@ -2,6 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
+#if os(Linux)
+    import Glibc
+#endif
+
 /// What is printed for a terminal of 40 columns.
 @Suite("Narrow terminals")
 struct NarrowTests {
@@ -59,3 +63,42 @@ struct NarrowTests {
         }.map { $0.trimmingCharacters(in: CharacterSet(charactersIn: ",")) }.filter { !$0.isEmpty }
     }
 }
+
+#if os(Linux)
+    extension NarrowTests {
+        @Test("A bar on a terminal of 40 columns has its count, which only grows")
+        func bar() throws {
+            try withTemporaryFolder { folder in
+                var terminal: Int32 = -1
+                var side: Int32 = -1
+                try #require(openpty(&terminal, &side, nil, nil, nil) == 0)
+                for descriptor in [terminal, side] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+                let process = CommandRunner.process(
+                    ["convert", Fixtures.path("bert_base"), "--shape", "batch=1,sequence=4", "-o", "p.accelpkg"],
+                    in: folder, environment: ["COLUMNS": "40"])
+                process.standardError = FileHandle(fileDescriptor: side, closeOnDealloc: false)
+                process.standardOutput = FileHandle.nullDevice
+                try process.run()
+                close(side)
+                var said: [UInt8] = []
+                var piece = [UInt8](repeating: 0, count: 4096)
+                // Reading fails once no process has the other side.
+                while case let count = read(terminal, &piece, piece.count), count > 0 { said += piece[..<count] }
+                close(terminal)
+                process.waitUntilExit()
+                #expect(process.terminationStatus == 0)
+
+                var last = 0
+                let pieces = String(decoding: said, as: UTF8.self).components(separatedBy: "\r\u{1B}[K")
+                for line in pieces where line.hasPrefix("compressing") {
+                    #expect(line.count < 40, "\(line)")
+                    let count = line.split(separator: " ").first { $0.hasSuffix("/39") }
+                    let done = try #require(count.flatMap { Int($0.dropLast(3)) }, "\(line)")
+                    #expect(done >= last, "\(line)")
+                    last = done
+                }
+                #expect(last == 39)
+            }
+        }
+    }
+#endif

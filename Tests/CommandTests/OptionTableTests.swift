@@ -43,6 +43,20 @@ struct OptionTableTests {
         }
     }
 
+    @Test("What other tools call a word stands for a word that the option takes", arguments: names)
+    func otherWords(_ name: String) throws {
+        let command = try command(name)
+        for option in command.allOptions where !option.otherWords.isEmpty {
+            guard case .words(let words) = option.kind else {
+                Issue.record("--\(option.name) takes no words")
+                continue
+            }
+            for (other, word) in option.otherWords {
+                #expect(words.contains(word) && other == other.lowercased(), "--\(option.name) \(other)")
+            }
+        }
+    }
+
     @Test("Required words come before optional ones, and only the last repeats", arguments: names)
     func soundPositionals(_ name: String) throws {
         let positionals = try command(name).positionals
@@ -104,6 +118,19 @@ struct OptionTableTests {
             ("9999999999999TB", nil), ("5 apples", nil), ("0 apples", nil),
         ] as [(String, Int?)])
     func sizes(_ text: String, _ bytes: Int?) { #expect(Text.parseBytes(text) == bytes) }
+
+    @Test(
+        "A number with a unit where none belongs is told apart from it, and a time is told in seconds",
+        arguments: [
+            ("25dB", "25", nil), ("4 bits", "4", nil), ("4-bit", "4", nil), ("5m", "5", "300"),
+            ("1.5 h", "1.5", "5400"),
+            ("500ms", "500", "0.5"), ("25", nil, nil), ("dB", nil, nil), ("-1s", nil, nil), ("1e99", nil, nil),
+            ("0s", "0", nil), ("1.2.3m", nil, nil),
+        ] as [(String, String?, String?)])
+    func units(_ text: String, _ number: String?, _ seconds: String?) {
+        #expect(Text.number(withUnit: text) == number)
+        #expect(Text.seconds(of: text) == seconds)
+    }
 
     @Test(
         "Byte counts print in the unit that they fill",

@@ -87,7 +87,23 @@ struct SigningTests {
                 ],
                 in: folder, input: "p.accelpkg/manifest.json")
 
-            try expect(4, "is not bob@example.org's signature", of: check.dropLast() + ["bob@example.org"], in: folder)
+            // Who has no line in the list, and what is no list at all.
+            let needed = "it needs a line with the identity and the public key, such as \""
+            try expect(
+                2, "signers has no key of bob@example.org: \(needed)bob@example.org ssh-ed25519 AAAA",
+                of: check.dropLast() + ["bob@example.org"], in: folder)
+            try "hello there\n".write(toFile: "\(folder)/mine.txt", atomically: true, encoding: .utf8)
+            try expect(
+                2, "mine.txt has no key of alice@example.org: \(needed)",
+                of: check.map { $0 == "signers" ? "mine.txt" : $0 }, in: folder)
+            let unmet =
+                #"{"allowedSigners": "mine.txt", "rules": [{"origin": "*", "identities": ["alice@example.org"]}]}"#
+            try unmet.write(toFile: "\(folder)/unmet.json", atomically: true, encoding: .utf8)
+            try expect(
+                4, "p.accelpkg.sig: is by nobody whom the policy names: ",
+                of: ["check-signature", "p.accelpkg", "--trust", "unmet.json"], in: folder)
+            try refusedKeys(in: folder)
+
             try expect(0, "q.accelpkg.sig", of: ["sign", "q.accelpkg", "--key", "eve"], in: folder)
             let other = ["check-signature", "q.accelpkg"] + check.dropFirst(2)
             try expect(4, "is not alice@example.org's signature", of: other, in: folder)
@@ -131,6 +147,23 @@ struct SigningTests {
         }
     }
 
+    /// What ssh-keygen cannot sign with, by what it is.
+    private func refusedKeys(in folder: String) throws {
+        func refuse(_ key: String, _ words: String) throws {
+            try expect(3, words, of: ["sign", "p.accelpkg", "--key", key, "-o", "no.sig"], in: folder)
+        }
+        try refuse("mine.txt", "mine.txt is no private key of SSH; ssh-keygen -t ed25519 -f KEY makes one")
+        let manager = FileManager.default
+        try manager.copyItem(atPath: "\(folder)/alice.pub", toPath: "\(folder)/lone.pub")
+        try refuse("lone.pub", "lone.pub is a public key, and no agent has its private key: ")
+        try manager.copyItem(atPath: "\(folder)/eve", toPath: "\(folder)/open")
+        try manager.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(folder)/open")
+        try refuse("open", "ssh-keygen does not sign with open, which others may read: chmod 600 open")
+        try run("ssh-keygen", ["-q", "-t", "rsa", "-m", "PEM", "-N", "", "-C", "", "-f", "pem"], in: folder)
+        try manager.removeItem(atPath: "\(folder)/pem.pub")
+        try refuse("pem", "without its public key beside it: ssh-keygen -y -f pem > pem.pub")
+    }
+
     @Test(
         "OpenSSF model signing: every curve's key is told; another key, another package and a changed statement are refused with 4",
         .enabled(if: hasOpenSSL, "openssl is not installed"))
@@ -155,6 +188,8 @@ struct SigningTests {
                 try expect(0, "signed by the key in \(curve).pub", of: check(curve), in: folder)
             }
             try expect(2, "is no key on the curves", of: sign("secp256k1"), in: folder)
+            try "hello there\n".write(toFile: "\(folder)/text.pem", atomically: true, encoding: .utf8)
+            try expect(3, "; openssl ecparam -name prime256v1 -genkey -noout -out KEY", of: sign("text"), in: folder)
             try expect(4, "and not by the one in secp384r1.pub", of: check("secp384r1"), in: folder)
             try expect(4, "the signature is of a file with SHA-256", of: check("prime256v1", "q"), in: folder)
 

@@ -65,13 +65,16 @@ struct CachedBuildTests {
         try withTemporaryFolder { (folder: String) throws in
             let shelf = Shelf()
             var build = CachedBuild(shelf, as: key, in: Cache(root: folder))
-            _ = try shelf.build(build, "a")
             build.isAnew = true
+            let first = CacheComparison()
+            build.comparison = first
+            #expect(try shelf.build(build, "a") == "a miss")
+            #expect((first.count, first.missing, first.differing) == (0, 1, []))
             for (text, differing) in [("a", []), ("b", ["the package"])] {
                 let comparison = CacheComparison()
                 build.comparison = comparison
                 #expect(try shelf.build(build, text) == "\(text) miss")
-                #expect((comparison.count, comparison.differing) == (1, differing))
+                #expect((comparison.count, comparison.missing, comparison.differing) == (1, 0, differing))
             }
         }
     }

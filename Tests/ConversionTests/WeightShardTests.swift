@@ -124,9 +124,12 @@ struct WeightShardTests {
         try Files.makeFolder(folder)
         defer { try? Files.removeTree(folder) }
         let work = try Samples.conversion("int8").run(to: .folder("\(folder)/p"))
-        var kinds: [ConversionEvent.Kind] = []
-        for await event in work.events { kinds.append(event.kind) }
-        #expect(kinds == [.stage] + [ConversionEvent.Kind](repeating: .weight, count: 39))
+        var events: [ConversionEvent] = []
+        for await event in work.events { events.append(event) }
+        #expect(events.map(\.kind) == [.stage] + [ConversionEvent.Kind](repeating: .weight, count: 39))
+        // In the order in which they are done, each once.
+        #expect(events.dropFirst().map(\.done) == Array(0..<39))
+        #expect(Set(events.dropFirst().map(\.text)).count == 39)
         let package = try await work.value.package
         #expect(try AcceleratorPackage(at: "\(folder)/p").digest == package.digest)
 

@@ -126,7 +126,7 @@ struct AdapterTests {
             try AdapterRequest(parsing: "hf:owner/name@main:-2") == AdapterRequest("hf:owner/name@main", weight: -2))
         #expect(try AdapterRequest(parsing: "hf:owner/name") == AdapterRequest("hf:owner/name"))
         #expect(try AdapterRequest(parsing: "a:0.5/") == AdapterRequest("a:0.5/"))
-        for text in ["a:0", "a:inf", "a:nan", "a:1e99"] {
+        for text in ["a:0", "a:inf", "a:nan", "a:1e99", "a:half", "hf:owner/name:half"] {
             #expect(throws: RequestError.self) { try AdapterRequest(parsing: text) }
         }
     }

@@ -87,6 +87,23 @@ struct CacheUpkeepTests {
         }
     }
 
+    @Test("what young records share with those in use is not theirs: what they take is what the age 0 frees")
+    func shared() throws {
+        try withCache([1, 2]) { cache, keys in
+            var again = try cache.folder.record(keys[0].digest)
+            again.key = CacheKey(kind: .tensor, fields: [.init("content", "again")])
+            try cache.folder.putRecord(again)
+            try CacheLease.leave(keys[0].digest, in: cache.folder)
+            let now = Cache(root: cache.root)
+            #expect(
+                try now.collect(maximumBytes: 0)
+                    == .init(
+                        keptRecords: 3, keptBytes: 2 * 6144, leasedRecords: 1, youngRecords: 2, youngRecordBytes: 6144))
+            let report = try now.collect(maximumBytes: 0, graceSeconds: 0)
+            #expect(report.removedRecords == 2 && report.freedBytes == 6144 && report.keptBytes == 6144)
+        }
+    }
+
     @Test("using a record keeps it")
     func use() throws {
         try withCache([1, 2]) { cache, keys in

@@ -50,7 +50,10 @@ struct FunctionInputsTests {
     @Test(
         "What does not fit is refused with expected and found",
         arguments: [
-            ([tensor("ids", 3)], nil, "no function takes these inputs"),
+            (
+                [tensor("ids", 3)], nil,
+                "no function takes these inputs; expected those of short (ids: I64[1,2]) or long (ids: I64[1,4])"
+            ),
             ([tensor("ids", 3)], "long", "expected I64[1,4], found I64[1,3]"),
             ([tensor("idz", 4)], "long", "did you mean \"ids\"?"),
             (

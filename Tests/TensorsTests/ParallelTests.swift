@@ -1,4 +1,5 @@
 import AccelByteIO
+import Foundation
 import Synchronization
 import Testing
 
@@ -28,6 +29,48 @@ struct ParallelTests {
                 }
             }
             #expect(error == Failure(index: 37))
+        }
+    }
+
+    @Test("each index is reported once, on the calling thread, when it is done", arguments: [0, 1, 2, 40], [1, 2, 7])
+    func reports(count: Int, threads: Int) throws {
+        let caller = Thread.current
+        let done = Locked<Set<Int>>([])
+        var reported: [Int] = []
+        let results = try Parallel.map(
+            count, threads: threads,
+            reporting: { index in
+                #expect(Thread.current === caller && done.withLock { $0.contains(index) })
+                reported.append(index)
+            }
+        ) { index in
+            done.withLock { _ = $0.insert(index) }
+            return index * index
+        }
+        #expect(results == (0..<count).map { $0 * $0 })
+        #expect(reported.sorted() == Array(0..<count))
+    }
+
+    @Test("an index is reported while others are at work")
+    func progress() throws {
+        let isReported = DispatchSemaphore(value: 0)
+        let waited = try Parallel.map(2, threads: 2, reporting: { if $0 == 1 { isReported.signal() } }) { index in
+            index == 1 || isReported.wait(timeout: .now() + 60) == .success
+        }
+        #expect(waited == [true, true])
+    }
+
+    @Test("errors of the work and of the reports are thrown", arguments: [1, 2, 8])
+    func reportErrors(threads: Int) {
+        let error = #expect(throws: Failure.self) {
+            try Parallel.map(200, threads: threads, reporting: { _ in }) { index in
+                if index >= 37 && index % 3 == 1 { throw Failure(index: index) }
+                return index
+            }
+        }
+        #expect(error == Failure(index: 37))
+        #expect(throws: Failure.self) {
+            try Parallel.map(200, threads: threads, reporting: { throw Failure(index: $0) }) { $0 }
         }
     }
 

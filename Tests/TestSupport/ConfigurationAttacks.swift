@@ -29,11 +29,12 @@ extension Attack {
 
     private static let documents: [Attack] = [
         allowed("as it is", []),
-        Attack("empty file", [], .refused(.offset(0), "ends too early")),
+        Attack("empty file", [], .refused(.offset(0), "is empty")),
         Attack("spaces", Array("  \n ".utf8), .refused(.offset(4), "ends too early")),
         Attack("zeros", [UInt8](repeating: 0, count: 64), .refused(.offset(0), "expected a JSON value")),
-        Attack("a byte order mark", [0xEF, 0xBB, 0xBF] + Array(text([]).utf8), .refused(.offset(0), "a JSON value")),
-        Attack("UTF-16", text([]).utf8.flatMap { [$0, 0] }, .refused(.offset(1), "expected a member's name")),
+        Attack(
+            "a byte order mark", [0xEF, 0xBB, 0xBF] + Array(text([]).utf8), .refused(.offset(0), "byte order mark")),
+        Attack("UTF-16", text([]).utf8.flatMap { [$0, 0] }, .refused(.offset(0), "UTF-16")),
         Attack("an array", Array("[]".utf8), .refused(.field("model_type"), "found nothing")),
         Attack("a string", Array("\"bert\"".utf8), .refused(.field("model_type"), "found nothing")),
         Attack(

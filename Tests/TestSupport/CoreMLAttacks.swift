@@ -41,7 +41,7 @@ extension Attack {
                 "no items", Array(#"{"fileFormatVersion":"1.0.0","rootModelIdentifier":"A"}"#.utf8),
                 .refused(.field("itemInfoEntries"), "an object")),
             Attack("an array", Array("[]".utf8), .refused(.field("fileFormatVersion"), "a string")),
-            Attack("empty file", [], .refused(.offset(0), "ends too early")),
+            Attack("empty file", [], .refused(.offset(0), "is empty")),
             Attack(
                 "more than a MB", [UInt8](repeating: 0x20, count: 1 << 20 + 1),
                 .refused(.offset(0), "at most 1048576 are read")),

@@ -148,7 +148,7 @@ extension Attack {
 
     private static let bitsandbytesStates: [Attack] = [
         stated("a state that is no JSON", "nf4", "expected a JSON value"),
-        stated("an empty state", "", "too early"),
+        stated("an empty state", "", "is empty"),
         stated("a state without a shape", #"{"blocksize":32}"#, "shape"),
         stated("a shape of one size", #"{"blocksize":32,"shape":[96]}"#, "two sizes"),
         stated("a negative size", #"{"blocksize":32,"shape":[-2,48]}"#, "outside"),

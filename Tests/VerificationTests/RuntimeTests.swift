@@ -91,7 +91,7 @@ struct RuntimeTests {
     /// A driver that does what a test wants.
     private struct Driver: RuntimeDriver {
         let run: @Sendable (String) throws -> String?
-        func run(_ runtime: ModelRuntime, in folder: String) throws -> String? { try run(folder) }
+        func run(_ runtime: ModelRuntime, in folder: String, runs: Int) throws -> String? { try run(folder) }
     }
 
     @Test("A model that no format of the runtime is, and a missing model, are refused before anything runs")

@@ -23,10 +23,24 @@ extension JSON {
     ) throws(FormatError) -> JSON {
         try bytes.withBytes { (bytes) throws(FormatError) in
             var scanner = try JSONScanner(bytes, file: file, origin: origin, limits: limits)
+            if let problem = problem(of: bytes) { throw scanner.error(problem, at: 0) }
             let value = try scanner.value()
             try scanner.finish()
             return value
         }
+    }
+
+    /// Returns why bytes are no document at all, as editors save some; nil if they may be one.
+    private static func problem(of bytes: UnsafeRawBufferPointer) -> String? {
+        if bytes.isEmpty { return "the JSON document is empty" }
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
+            return "the text begins with a byte order mark: save it as UTF-8 without one"
+        }
+        let isUTF16 = bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
+        // Without a mark, every second byte of ASCII is zero.
+        let zeros = bytes.prefix(4).map { $0 == 0 }
+        guard isUTF16 || zeros == [false, true, false, true] || zeros == [true, false, true, false] else { return nil }
+        return "this is UTF-16 text: save it as UTF-8 without a byte order mark"
     }
 
     /// Maps and parses a file.

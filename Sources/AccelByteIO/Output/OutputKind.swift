@@ -6,35 +6,44 @@
 public struct OutputKind: Sendable {
     /// The name with its article, for errors: "a package folder".
     public let name: String
+    /// The suffixes that names of such outputs usually have, the first one for new names; empty for folders without one.
+    public let suffixes: [String]
     /// A file or a folder; nil for internal outputs of either kind.
     private let form: Files.Kind?
     private let recognize: @Sendable (_ path: String) throws -> String?
 
     /// Returns a kind of file.
-    /// - Parameter refusalReason: returns, or throws, why the regular file at a path is not an output of accelc; nil if it
-    ///   is.
-    public static func file(_ name: String, refusalReason: @escaping @Sendable (_ path: String) throws -> String?)
-        -> OutputKind
-    {
-        OutputKind(name: name, form: .file, recognize: refusalReason)
+    /// - Parameters:
+    ///   - suffixes: the suffixes of its names, e.g. `.json`.
+    ///   - refusalReason: returns, or throws, why the regular file at a path is not an output of accelc; nil if it is.
+    public static func file(
+        _ name: String, suffixes: [String] = [],
+        refusalReason: @escaping @Sendable (_ path: String) throws -> String?
+    ) -> OutputKind {
+        OutputKind(name: name, suffixes: suffixes, form: .file, recognize: refusalReason)
     }
 
     /// Returns a kind of folder.
-    /// - Parameter refusalReason: as for files. Any other content of the folder is a reason, too, because it would be
-    ///   removed with the folder.
+    /// - Parameters:
+    ///   - suffixes: as for files.
+    ///   - refusalReason: as for files. Any other content of the folder is a reason, too, because it would be removed with
+    ///     the folder.
     public static func folder(
-        _ name: String, refusalReason: @escaping @Sendable (_ path: String) throws -> String?
+        _ name: String, suffixes: [String] = [],
+        refusalReason: @escaping @Sendable (_ path: String) throws -> String?
     ) -> OutputKind {
-        OutputKind(name: name, form: .folder, recognize: refusalReason)
+        OutputKind(name: name, suffixes: suffixes, form: .folder, recognize: refusalReason)
     }
 
     /// The kind of files within drafts and the cache, where no other program writes. Existing entries are not tested.
-    public static let `internal` = OutputKind(name: "a file of accelc's own", form: nil) { _ in nil }
+    public static let `internal` = OutputKind(name: "a file of accelc's own", suffixes: [], form: nil) { _ in nil }
 
     private init(
-        name: String, form: Files.Kind?, recognize: @escaping @Sendable (_ path: String) throws -> String?
+        name: String, suffixes: [String], form: Files.Kind?,
+        recognize: @escaping @Sendable (_ path: String) throws -> String?
     ) {
         self.name = name
+        self.suffixes = suffixes
         self.form = form
         self.recognize = recognize
     }

@@ -8,7 +8,7 @@ public import AccelTensors
 /// The tokens are an I64[batch, count] tensor, or one of narrower integers, with the name of the functions' token input. The position of each block
 /// is computed, and counts from the given position if there is one. Tensors with the name of a state are its initial
 /// value; the others are inputs, the same for each block. If the decoder reads states that are made from an encoder's
-/// outputs, and the encoder's inputs are given, the functions that make them run first.
+/// outputs, and the encoder's inputs or its outputs are given, the functions that make them run first.
 public struct DecodingPlan: Sendable {
     /// The number of tokens in a row.
     public let count: Int
@@ -74,15 +74,18 @@ public struct DecodingPlan: Sendable {
     }
 
     /// Returns the steps before a decoder that reads states of an encoder: the encoder, which the tensors feed, and the
-    /// function that makes the states from its outputs.
+    /// function that makes the states from its outputs, or that function alone where the outputs are given.
     private static func encoding(_ program: ModelPlan, _ tensors: [String: StoredTensor]) -> [RunStep] {
         func fits(_ port: FrozenProgram.Port) -> Bool {
             tensors[port.name]?.fitting(port) != nil
         }
         for (other, keeper) in program.functions.enumerated() where keeper.interface.role == .crossKeysAndValues {
             guard let link = keeper.interface.links.first, keeper.inputs.count == 1, let port = keeper.inputs.first,
-                port.name == link.input, !fits(port)
+                port.name == link.input
             else { continue }
+            if let hidden = tensors[port.name]?.fitting(port) {
+                return [RunStep(function: other, inputs: [port.name: hidden])]
+            }
             let encoder = program.functions.firstIndex { encoder in
                 encoder.part == link.part && encoder.inputs.allSatisfy(fits)
                     && encoder.outputs.contains { $0.name == link.output && $0.operand.shape == port.shape }

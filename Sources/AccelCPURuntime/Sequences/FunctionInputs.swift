@@ -94,6 +94,18 @@ public struct FunctionInputs: Sendable {
         }
     }
 
+    /// With outputs of one part of the model under the names of the inputs that take them in another part.
+    func followingLinks(of program: ModelPlan) -> FunctionInputs {
+        let ports = Set(program.functions.flatMap(\.givenPorts).map(\.name))
+        var linked = tensors
+        for link in program.functions.flatMap(\.interface.links)
+        where linked[link.input] == nil && !ports.contains(link.output) {
+            guard let tensor = linked.removeValue(forKey: link.output) else { continue }
+            linked[link.input] = tensor.renamed(link.input)
+        }
+        return FunctionInputs(tensors: linked, file: file)
+    }
+
     /// Without those that only other functions have; a file may hold the inputs of several.
     func leavingOut(_ functions: [FunctionPlan], for function: FunctionPlan) -> FunctionInputs {
         let others = Set(functions.flatMap(\.givenPorts).map(\.name)).subtracting(function.givenPorts.map(\.name))
@@ -134,22 +146,12 @@ public struct FunctionInputs: Sendable {
     public func choosing(from functions: [FunctionPlan], named name: String? = nil) throws -> Int {
         if let name {
             let index = try Self.index(of: name, in: functions)
-            _ = try checked(for: functions[index])
+            try requireFitting(functions[index])
             return index
         }
         if let index = functions.firstIndex(where: { (try? checked(for: $0)) != nil }) { return index }
-        if functions.count == 1 {
-            do {
-                _ = try checked(for: functions[0])
-            } catch {
-                let given = functions[0].inputs.filter { tensors[$0.name] != nil }
-                let isOfOtherSize = given.allSatisfy { port in
-                    tensors[port.name].map { $0.shape.rank == port.shape.rank && $0.hasType(of: port) } ?? false
-                }
-                throw isOfOtherSize && !given.isEmpty
-                    ? RequestError("\(error); convert with --shape-from \(file) for inputs of these sizes") : error
-            }
-        }
+        let nearest = functions.filter(differsInSizes)
+        if functions.count == 1 || nearest.count == 1 { try requireFitting(nearest.first ?? functions[0]) }
         let ports = functions.flatMap(\.givenPorts).map(\.name)
         if let name = tensors.keys.sorted().first(where: { !ports.contains($0) }) {
             throw RequestError("\(file): \(Self.unknown(name, among: tensors, of: functions))")
@@ -165,12 +167,55 @@ public struct FunctionInputs: Sendable {
         let found = tensors.sorted { $0.key < $1.key }.map {
             "\($0.key): \($0.value.elementType.rawValue)\($0.value.shape)"
         }
-        let offered = functions.map {
+        let offered = (nearest.isEmpty ? functions : nearest).map {
             "\($0.name) (\($0.inputs.map { "\($0.name): \($0.typeText)" }.joined(separator: ", ")))"
         }
         throw RequestError(
             "\(file): no function takes these inputs; expected those of \(offered.joined(separator: " or ")), "
-                + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))")
+                + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))\(remedy(for: nearest))")
+    }
+
+    /// - Throws: `RequestError` for inputs that do not fit a function, with what to do where only sizes differ.
+    private func requireFitting(_ function: FunctionPlan) throws {
+        do {
+            _ = try checked(for: function)
+        } catch {
+            throw differsInSizes(function) ? RequestError("\(error)\(remedy(for: [function]))") : error
+        }
+    }
+
+    /// Whether all that differs from the function's inputs is the sizes of dimensions.
+    private func differsInSizes(_ function: FunctionPlan) -> Bool {
+        let ports = function.givenPorts
+        return !tensors.isEmpty
+            && tensors.allSatisfy { name, tensor in
+                ports.contains { $0.name == name && $0.shape.rank == tensor.shape.rank && tensor.hasType(of: $0) }
+            }
+    }
+
+    /// What makes functions for inputs of these sizes; empty if no shapes do.
+    /// - Parameter functions: those that differ in sizes alone.
+    private func remedy(for functions: [FunctionPlan]) -> String {
+        guard let function = functions.first, functions.allSatisfy({ $0.part == function.part }) else { return "" }
+        if function.input(.position) != nil, let tokens = function.input(.tokens) {
+            // A decoder takes any number of tokens, block by block, but one number of rows.
+            guard let rows = tensors[tokens.name]?.shape.dimensions.first else { return "" }
+            let shapes = functions.map { function in
+                "--shape \(ShapeBindings(function.bindings.numbers.merging(["batch": rows]) { $1 }))"
+            }
+            return "; convert with \(shapes.joined(separator: " ")) for \(Wording.count(rows, "row")) of tokens"
+        }
+        let numbers = Set(function.bindings.numbers.values)
+        var sizes: [Int: Int] = [:]
+        for port in function.inputs {
+            for (expected, found) in zip(port.shape.dimensions, tensors[port.name]?.shape.dimensions ?? []) {
+                guard numbers.contains(expected) ? sizes[expected] ?? found == found : expected == found else {
+                    return ""
+                }
+                sizes[expected] = found
+            }
+        }
+        return "; convert with --shape-from \(file) for inputs of these sizes, if the model takes them"
     }
 
     /// What to say of a tensor that no function has: that it is misspelt, that another one is missing, or that it has to go.

@@ -37,6 +37,7 @@ public struct RunPlan: Sendable {
         until stopTokens: Set<Int64> = []
     ) throws {
         let index = try function.map { try FunctionInputs.index(of: $0, in: program.functions) }
+        let inputs = inputs.followingLinks(of: program)
         try inputs.requireTokens(of: index.map { [program.functions[$0]] } ?? program.functions)
         (self.generated, self.stopTokens) = (generated, stopTokens)
         interfaces = program.functions.map(\.interface)
@@ -69,9 +70,14 @@ public struct RunPlan: Sendable {
         let found = inputs.tensors.sorted { $0.key < $1.key }.map {
             "\"\($0.key)\" \($0.value.elementType.rawValue)\($0.value.shape)"
         }
+        let hasStates = decoder.states.contains { inputs.tensors[$0.name] != nil }
+        let remedy =
+            hasStates && inputs.tensors[tokens.name] == nil
+            ? "; states go on with tokens: give those that come next by a second --inputs, or save the states with --generate"
+            : ""
         return RequestError(
             "\(inputs.file): to generate tokens, \(decoder.part) takes \(expected.joined(separator: ", ")); "
-                + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))")
+                + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))\(remedy)")
     }
 
     /// Returns one run of the function that the tensors fit, or one for each number at the end of their names.

@@ -51,7 +51,7 @@ public struct PackagedModel: ModelSource {
     }
 
     public var weightCount: Int { package.manifest.coverage.shares.reduce(0) { $0 + $1.tensors } }
-    public var checkedFileCount: Int? { package.manifest.files.count }
+    public var checkedFileCount: Int? { package.checkedFileCount }
 
     public func requireUnchanged() throws { try package.check() }
 

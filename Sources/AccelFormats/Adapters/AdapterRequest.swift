@@ -11,16 +11,18 @@ public struct AdapterRequest: Equatable, Sendable {
     public init(_ folder: String, weight: Float = 1) { (self.folder, self.weight) = (folder, weight) }
 
     /// Parses `DIR` or `DIR:WEIGHT`. A folder whose name ends like a weight is named with a slash at its end.
-    /// - Throws: `RequestError` for a weight that is 0 or not finite.
+    /// - Throws: `RequestError` for a weight that is 0 or no finite number.
     public init(parsing text: String) throws {
         self.init(text)
-        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex,
-            let weight = Float(text[text.index(after: colon)...])
-        else { return }
-        guard weight.isFinite, weight != 0 else {
-            throw RequestError("\(quoted(text)): the weight of an adapter is a number other than 0", status: .usage)
+        guard let colon = text.lastIndex(of: ":"), colon > text.startIndex else { return }
+        let (folder, end) = (String(text[..<colon]), text[text.index(after: colon)...])
+        guard let weight = Float(end), weight.isFinite, weight != 0 else {
+            // Names have colons, too.
+            if Float(end) == nil, folder == "hf" || end.contains("/") || Files.kind(of: text) != nil { return }
+            throw RequestError(
+                "\(quoted(text)): the weight of an adapter is a number other than 0, as in \(folder):0.5")
         }
-        self.init(String(text[..<colon]), weight: weight)
+        self.init(folder, weight: weight)
     }
 
     /// The start of the names of all adapters' files among a model's sources.

@@ -39,5 +39,7 @@ enum CoreAIFolder {
 
 extension OutputKind {
     /// An unchanged Core AI model of accelc. Models of other tools are not replaced.
-    public static let coreAIModel = OutputKind.folder("a Core AI model") { try CoreAIFolder.refusalReason(for: $0) }
+    public static let coreAIModel = OutputKind.folder(
+        "a Core AI model", suffixes: CoreAIFormat.suffixes
+    ) { try CoreAIFolder.refusalReason(for: $0) }
 }

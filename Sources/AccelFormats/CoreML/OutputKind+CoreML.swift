@@ -2,7 +2,7 @@ public import AccelByteIO
 
 extension OutputKind {
     /// An unchanged Core ML package of accelc. Packages of coremltools or Xcode are not replaced.
-    public static let coreMLPackage = OutputKind.folder("a Core ML package") { path in
+    public static let coreMLPackage = OutputKind.folder("a Core ML package", suffixes: CoreMLFormat.suffixes) { path in
         try CoreMLPackageWriter.refusalReason(for: path) ?? CoreMLPackage(at: path).changeOfWeights()
     }
 }

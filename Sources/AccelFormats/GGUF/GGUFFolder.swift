@@ -8,7 +8,7 @@ struct GGUFFolder {
     let tensors: [GGUFTensor]
     let provenance: [(key: String, text: String)]
 
-    static let list = ExportList(format: GGUFExporter.name, title: "a GGUF model")
+    static let list = ExportList(format: GGUFExporter.name, title: "a GGUF model", suffixes: [suffix])
     static let suffix = ".gguf"
     /// The keys of files that are parts of a model.
     static let split = (number: "split.no", count: "split.count", tensors: "split.tensors.count")

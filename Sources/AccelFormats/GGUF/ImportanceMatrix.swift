@@ -36,11 +36,16 @@ public struct ImportanceMatrix: Sendable {
         path = file
         digest = TreeDigest.digest(of: bytes)
         let isGGUF = bytes.withBytes { $0.starts(with: GGUFFile.magic) }
+        if ForeignFormat(bytes.withBytes { Array($0.prefix(64)) }) == .text {
+            throw FormatError(file: file, reason: "this is text, expected an importance matrix; \(Self.advice)")
+        }
         entries = isGGUF ? try Self.entries(of: try GGUFFile(bytes, file: file)) : try Self.legacy(bytes, file: file)
         guard !entries.isEmpty else {
             throw FormatError(file: file, reason: "holds the importance of no weight")
         }
     }
+
+    private static let advice = "accelc importance MODEL --calibrate FILE -o imatrix.gguf writes one"
 
     private static func entries(of file: GGUFFile) throws(FormatError) -> [String: Entry] {
         if let found = file[typeKey], found != .string(type) {
@@ -106,7 +111,8 @@ public struct ImportanceMatrix: Sendable {
         let most = (bytes.count - 4) / 17
         guard (0...most).contains(count) else {
             throw reader.error(
-                "this is no importance matrix of llama.cpp: it would hold \(count) weights, and there is room for \(most)",
+                "this is no importance matrix of llama.cpp: it would hold \(count) weights, and there is room for \(most); "
+                    + advice,
                 at: 0)
         }
         var entries: [String: Entry] = [:]
@@ -227,7 +233,7 @@ extension ImportanceMatrix {
     }
 
     /// The kind of output: only an importance matrix is replaced.
-    public static let output = OutputKind.file("an importance matrix (GGUF)") { path in
+    public static let output = OutputKind.file("an importance matrix (GGUF)", suffixes: [".gguf"]) { path in
         try GGUFFile(path)[typeKey] == .string(type) ? nil : "its metadata do not say so"
     }
 }

@@ -17,7 +17,7 @@ public struct WhisperCPPExporter: Exporter {
     public static let plainScheme = "float16"
 
     static let fileName = "ggml-model.bin"
-    private static let list = ExportList(format: name, title: "a whisper.cpp model")
+    private static let list = ExportList(format: name, title: "a whisper.cpp model", suffixes: [".bin"])
 
     public init(_ values: ExportOptionValues) {}
 

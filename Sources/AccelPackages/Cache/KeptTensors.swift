@@ -18,6 +18,8 @@ public final class KeptTensors: Sendable {
     private static let claimedBytes = 1 << 18
     private let claims = Locked<[Digest: CacheClaim]>([:])
     private let counter = Locked(Counts())
+    /// The keys that a run with a comparison has added: an equal weight of its own says nothing of earlier results.
+    private let added = Locked<Set<Digest>>([])
 
     /// Counts of the weights so far.
     public struct Counts: Equatable, Sendable {
@@ -125,9 +127,13 @@ public final class KeptTensors: Sendable {
         counter.withLock { $0.made += 1 }
         if let cache, digests?.isConfirmed(source) == true, let key = key(source, tensor.codec, statistics) {
             defer { claims.withLock { _ = $0.removeValue(forKey: key.digest) } }
-            if let comparison, let known = try? cache.tensor(for: key, source: source, codec: tensor.codec).get() {
-                comparison.note(source.name, isSame: known.tensor.sections == tensor.sections)
-                return try spill.keep([tensor])[0]
+            if let comparison, !added.withLock({ $0.contains(key.digest) }) {
+                if let known = try? cache.tensor(for: key, source: source, codec: tensor.codec).get() {
+                    comparison.note(source.name, isSame: known.tensor.sections == tensor.sections)
+                    return try spill.keep([tensor])[0]
+                }
+                comparison.noteMissing()
+                added.withLock { _ = $0.insert(key.digest) }
             }
             if let kept = cache.store(tensor, distortion, for: key, model: model) { return kept }
         }

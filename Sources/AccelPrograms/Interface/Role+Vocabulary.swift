@@ -13,9 +13,12 @@ extension Role {
         let width = max(tensor.shape.dimensions.last ?? 1, 1)
         for (index, token) in tokens.enumerated() where counts?[index] != false {
             guard token < 0 || token >= vocabulary else { continue }
-            return
-                "token \(token) (row \(index / width), position \(index % width)) is not one of the model's \(vocabulary): "
-                + "these are tokens of another model's tokenizer"
+            let place = "token \(token) (row \(index / width), position \(index % width))"
+            guard token >= 0 else {
+                return "\(place) is the padding of some tools, and no token: replace it by any token, such as 0, and "
+                    + "mask it by attention_mask, or leave it out"
+            }
+            return "\(place) is not one of the model's \(vocabulary): these are tokens of another model's tokenizer"
         }
         return nil
     }

@@ -22,7 +22,10 @@ public enum ForeignFormat: Sendable {
     /// The suffixes of pickles' names.
     public static let pickleSuffixes = [".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"]
 
-    private static let suffixes: [(String, ForeignFormat)] =
+    /// The suffixes that tell a format.
+    public static let suffixes = formats.map(\.0)
+
+    private static let formats: [(String, ForeignFormat)] =
         [(".gguf", .gguf)] + pickleSuffixes.map { ($0, .pickle) } + [(".onnx", .onnx), (".h5", .hdf5)]
 
     /// Recognises a format.
@@ -53,7 +56,7 @@ public enum ForeignFormat: Sendable {
 
     /// Recognises a format by the suffix of a file's name; nil for other names.
     public init?(named name: String) {
-        guard let format = Self.suffixes.first(where: { name.hasSuffix($0.0) })?.1 else { return nil }
+        guard let format = Self.formats.first(where: { name.hasSuffix($0.0) })?.1 else { return nil }
         self = format
     }
 

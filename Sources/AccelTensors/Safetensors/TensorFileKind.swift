@@ -20,7 +20,7 @@ public enum TensorFileKind: String, Sendable {
     /// The kind of output, which decides what the file may replace.
     public var output: OutputKind {
         guard self != .part else { return .internal }
-        return .file("a safetensors file of \(rawValue)") { path in
+        return .file("a safetensors file of \(rawValue)", suffixes: [".safetensors"]) { path in
             let found = try SafetensorsFile(path).metadata.first { $0.key == "accelc" }?.value
             switch found {
             case rawValue?: return nil

@@ -89,9 +89,11 @@ struct CoreMLComparison {
         _ result: inout OutputStage.Result, _ tolerance: (String) -> Tolerance
     ) {
         start.compare(states, with: expected, of: names) { name, found, wanted in
+            // An output may have the same name.
+            let title = own(name) == nil ? name : "\(name) (state)"
             result.outputs.append(
                 OutputFinding(
-                    stage, function: run.function, name: name + suffix, nil, against: reference, found, wanted,
+                    stage, function: run.function, name: title + suffix, nil, against: reference, found, wanted,
                     tolerance(name)))
         } skip: { name, reason in
             skip(stage, name, reason, isRequired: true, &result)

@@ -27,9 +27,10 @@ struct CoreMLRemake {
             let functions = try Self.functions(of: package, programs)
             let recipe = try Self.recipe(of: package)
             var program = try recipe.compressing(functions, threads: threads)
+            let loss = RowBound.loss(of: program.weights.map(\.tensor))
             for planned in recipe.plan(for: functions) where planned.choice.codec.method.usesStatistics {
                 bounds[planned.source.name] = try RowBound(
-                    of: planned.source, as: planned.choice.codec, threads: threads)
+                    of: planned.source, as: planned.choice.codec, among: loss, threads: threads)
             }
             if package.note("package") != nil {
                 program = try program.graph().compressed

@@ -228,7 +228,7 @@ extension CoreMLPackage {
     }
 
     /// Whether a function takes all of a file's inputs at once.
-    fileprivate func takes(_ matcher: InputMatcher) -> Bool {
+    func takes(_ matcher: InputMatcher) -> Bool {
         let given = matcher.sizes
         return model.interfaces.contains { $0.takes(given) }
     }

@@ -27,13 +27,17 @@ public struct RecordedRuns: Sendable {
 
     /// Runs every function of the package with the reference implementation of its operations, and writes the inputs
     /// and outputs. A decoder's golden defines the runs. On a file of more samples than its batch a function runs on one
-    /// after the other; otherwise it runs once.
-    /// - Returns: The number of runs.
-    public static func record(_ package: CoreMLPackage, on source: InputSource, to path: String) throws -> Int {
+    /// after the other; otherwise it runs once. Functions that a file has no inputs for run on inputs that are drawn.
+    /// - Returns: The number of runs, and the functions whose inputs were drawn although there is a file.
+    /// - Throws: `RequestError` (unavailable) if the inputs of a file fit no function.
+    public static func record(
+        _ package: CoreMLPackage, on source: InputSource, to path: String
+    ) throws -> (runs: Int, drawn: [String]) {
         let names = package.model.interfaces.map(\.function)
         let functions = try names.map { try package.program(function: $0) }
         var (runs, given, made): ([Run], [HostRow], [HostRow]) = ([], [], [])
-        for (number, sequence) in try sequences(package, functions, source).enumerated() {
+        let (sequences, drawn) = try Self.sequences(package, functions, source)
+        for (number, sequence) in sequences.enumerated() {
             var states: [String: HostTensor] = [:]
             var before: [String: HostTensor] = [:]
             for step in sequence {
@@ -59,7 +63,8 @@ public struct RecordedRuns: Sendable {
         let members: [JSON.Member] = [
             .init("accelc", "recorded runs"), .init("version", 1),
             .init("model", .string(SHA256.digest(of: ByteView(package.encodedModel)).description)),
-            .init("inputs", .string(source.summary)), .init("sqnr", .number(Tolerance.halves.sqnr ?? 0)),
+            .init("inputs", .string(source.summary(drawing: drawn))),
+            .init("sqnr", .number(Tolerance.halves.sqnr ?? 0)),
             .init(
                 "runs",
                 .array(
@@ -76,7 +81,7 @@ public struct RecordedRuns: Sendable {
             of: members, listing: [Self.inputs, Self.outputs], in: folder.path)
         try AtomicFile.write(document, to: "\(folder.path)/\(list)", as: .internal)
         try folder.commit()
-        return runs.count
+        return (runs.count, drawn)
     }
 
     private typealias HostRow = (name: String, tensor: HostTensor)
@@ -86,50 +91,38 @@ public struct RecordedRuns: Sendable {
         var carried: [String: String] = [:]
     }
 
+    /// Returns the steps of each sequence, and the functions whose inputs are drawn although the source has a file.
     private static func sequences(
         _ package: CoreMLPackage, _ functions: [FrozenProgram], _ source: InputSource
-    ) throws -> [[Step]] {
+    ) throws -> (sequences: [[Step]], drawn: [String]) {
         if let golden = source.golden, golden.isDecoding {
-            return try package.decoding(of: functions, golden: golden).map { blocks in
+            let sequences = try package.decoding(of: functions, golden: golden).map { blocks in
                 blocks.map { block in
                     Step(
                         function: block.step.function, inputs: block.step.inputs.mapValues { HostTensor($0) },
                         carried: block.step.carried)
                 }
             }
+            return (sequences, [])
         }
-        return try functions.enumerated().flatMap { index, function -> [[Step]] in
-            var runs: [[String: HostTensor]]
+        let matcher: InputMatcher? =
             switch source {
-            case .seeded(let seed): runs = [SeededInputs(seed: seed).inputs(for: function)]
-            case .golden(let golden): runs = [golden.inputs.mapValues { HostTensor($0) }]
-            case .file(let path):
-                let matcher = try InputMatcher(file: path)
-                let interface = package.model.interfaces[index]
-                runs = [matcher.tensors.mapValues { HostTensor($0) }]
-                if !interface.takes(matcher.sizes), let samples = try package.runs(of: interface, matcher) {
-                    runs = samples
-                }
+            case .seeded: nil
+            case .golden(let golden): InputMatcher(golden: golden)
+            case .file(let path): try InputMatcher(file: path)
             }
-            return try runs.map { tensors in
-                let named = Dictionary(tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in
-                    first
-                }
-                var inputs: [String: HostTensor] = [:]
-                for input in function.program.inputs {
-                    let type = function.program.type(of: input.value)
-                    guard let tensor = named[CoreMLWeightMatcher.identifier(input.name)], tensor.shape == type.shape
-                    else {
-                        throw RequestError(
-                            "\(source.summary) holds no \"\(input.name)\" \(type) for the function \(function.functionName): export with "
-                                + "--shape-from of that file, or give inputs of these sizes")
-                    }
-                    inputs[input.name] =
-                        type.elementType.isFloatingPoint ? tensor : HostTensor(tensor.integers, tensor.shape)
-                }
-                return [Step(function: index, inputs: inputs)]
-            }
+        var (sequences, drawn): ([[Step]], [String]) = ([], [])
+        for (index, function) in functions.enumerated() {
+            let interface = package.model.interfaces[index]
+            let given = try matcher.map { try package.recordedInputs(of: function, interface, $0) } ?? []
+            for inputs in given { sequences.append([Step(function: index, inputs: inputs)]) }
+            guard given.isEmpty else { continue }
+            let inputs = SeededInputs(seed: source.samplingSeed).inputs(for: function)
+            sequences.append([Step(function: index, inputs: function.recordedInputs(inputs) ?? inputs)])
+            if matcher != nil { drawn.append(interface.function) }
         }
+        if let matcher, drawn.count == functions.count { throw package.noFunction(takes: matcher) }
+        return (sequences, drawn)
     }
 
     /// Writes integers as I32, the integer type of Core ML.
@@ -198,5 +191,34 @@ public struct RecordedRuns: Sendable {
         }
         report.checkUse(of: budget, asked: Set(Stage.allCases))
         return report
+    }
+}
+
+extension CoreMLPackage {
+    /// Returns the inputs of a function's runs on a file; empty if the file has none for it.
+    fileprivate func recordedInputs(
+        of function: FrozenProgram, _ interface: CoreMLModel.Interface, _ matcher: InputMatcher
+    ) throws -> [[String: HostTensor]] {
+        var runs = [matcher.tensors.mapValues { HostTensor($0) }]
+        if !takes(matcher), let samples = try self.runs(of: interface, matcher) { runs = samples }
+        let inputs = runs.compactMap { function.recordedInputs($0) }
+        return inputs.count == runs.count ? inputs : []
+    }
+}
+
+extension FrozenProgram {
+    /// Returns the function's inputs among these tensors, in its names; nil if one is missing or has another shape.
+    fileprivate func recordedInputs(_ tensors: [String: HostTensor]) -> [String: HostTensor]? {
+        let named = Dictionary(tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+        var inputs: [String: HostTensor] = [:]
+        for input in program.inputs {
+            let type = program.type(of: input.value)
+            guard let tensor = named[CoreMLWeightMatcher.identifier(input.name)], tensor.shape == type.shape else {
+                return nil
+            }
+            inputs[input.name] =
+                type.elementType.isFloatingPoint ? tensor : HostTensor(tensor.integers, tensor.shape)
+        }
+        return inputs
     }
 }

@@ -35,6 +35,12 @@ public enum InputSource: Sendable {
         case .golden(let golden): "golden \(golden.name)"
         }
     }
+
+    /// The name with the functions whose inputs are drawn because a file has none for them.
+    func summary(drawing functions: [String]) -> String {
+        guard !functions.isEmpty else { return summary }
+        return "\(summary); \(SeededInputs.words(samplingSeed)) for \(functions.joined(separator: ", "))"
+    }
 }
 
 /// The inputs and initial states of one run of a function.

@@ -36,16 +36,20 @@ public struct Tolerance: Equatable, Sendable {
         }
         var reasons: [String] = []
         if let limit = maximumError, !(metrics.maximumError <= limit) {
-            reasons.append("max abs \(Figure.small(metrics.maximumError)) > \(Figure.small(limit))")
+            let (value, limit) = Figure.apart(metrics.maximumError, limit, Figure.small)
+            reasons.append("max abs \(value) > \(limit)")
         }
         if let limit = sqnr, !(metrics.sqnr >= limit) {
-            reasons.append("SQNR \(Figure.decibels(metrics.sqnr)) dB < \(Figure.decibels(limit)) dB")
+            let (value, limit) = Figure.apart(metrics.sqnr, limit, Figure.decibels)
+            reasons.append("SQNR \(value) dB < \(limit) dB")
         }
         if let limit = relativeL2, !(metrics.relativeL2 <= limit) {
-            reasons.append("relative L2 \(Figure.small(metrics.relativeL2)) > \(Figure.small(limit))")
+            let (value, limit) = Figure.apart(metrics.relativeL2, limit, Figure.small)
+            reasons.append("relative L2 \(value) > \(limit)")
         }
         if let limit = cosine, !(metrics.cosine >= limit) {
-            reasons.append("cosine \(Figure.cosine(metrics.cosine)) < \(Figure.cosine(limit))")
+            let (value, limit) = Figure.apart(metrics.cosine, limit, Figure.cosine)
+            reasons.append("cosine \(value) < \(limit)")
         }
         return reasons.isEmpty ? nil : reasons.joined(separator: ", ")
     }
@@ -53,12 +57,12 @@ public struct Tolerance: Equatable, Sendable {
     /// The limits as text, e.g. `SQNR >= 100.0 dB, max abs <= 6.7e-06`.
     public var summary: String {
         var parts: [String] = []
-        if let sqnr { parts.append("SQNR >= \(Figure.decibels(sqnr)) dB") }
+        if let sqnr { parts.append("SQNR >= \(Figure.whole(sqnr, Figure.decibels)) dB") }
         if let maximumError {
             parts.append(maximumError == 0 ? "equal" : "max abs <= \(Figure.small(maximumError))")
         }
         if let relativeL2 { parts.append("relative L2 <= \(Figure.small(relativeL2))") }
-        if let cosine { parts.append("cosine >= \(Figure.cosine(cosine))") }
+        if let cosine { parts.append("cosine >= \(Figure.whole(cosine, Figure.cosine))") }
         return parts.joined(separator: ", ")
     }
 

@@ -8,25 +8,45 @@ func rounded(_ value: Double, significantDigits digits: Int) -> Double {
 /// The format of figures for people, the same in the terminal and on the page.
 package enum Figure {
     /// e.g. `17.2`, `exact`
-    package static func decibels(_ value: Double) -> String {
+    package static func decibels(_ value: Double) -> String { decibels(value, 0) }
+
+    /// - Parameter more: the digits that are added to the usual ones.
+    static func decibels(_ value: Double, _ more: Int) -> String {
         if value == .infinity { return "exact" }
         if value == -.infinity { return "-inf" }
-        return value.isNaN ? "nan" : NumberText.fixed(value, digits: 1)
+        return value.isNaN ? "nan" : NumberText.fixed(value, digits: 1 + more)
     }
 
     /// e.g. `1.2e-06`, `0`
-    static func small(_ value: Double) -> String {
+    static func small(_ value: Double) -> String { small(value, 0) }
+
+    static func small(_ value: Double, _ more: Int) -> String {
         if value == 0 { return "0" }
-        return value.isFinite ? NumberText.scientific(value, digits: 1) : (value.isNaN ? "nan" : "inf")
+        return value.isFinite ? NumberText.scientific(value, digits: 1 + more) : (value.isNaN ? "nan" : "inf")
     }
 
     /// e.g. `4.13`
     static func fixed(_ value: Double, digits: Int) -> String { NumberText.fixed(value, digits: digits) }
 
     /// e.g. `0.999998`; never rounds up to 1.
-    package static func cosine(_ value: Double) -> String {
-        let text = NumberText.fixed(value, digits: 6)
-        return value < 1 && text == "1.000000" ? "0.999999" : text
+    package static func cosine(_ value: Double) -> String { cosine(value, 0) }
+
+    static func cosine(_ value: Double, _ more: Int) -> String {
+        let text = NumberText.fixed(value, digits: 6 + more)
+        return value < 1 && text.hasPrefix("1.") ? "0." + String(repeating: "9", count: 6 + more) : text
+    }
+
+    /// Returns two different figures with as many digits as tell them apart.
+    /// - Parameter text: returns a figure with digits added to the usual ones.
+    static func apart(_ value: Double, _ limit: Double, _ text: (Double, Int) -> String) -> (String, String) {
+        let more = (0..<12).first { text(value, $0) != text(limit, $0) } ?? 12
+        return (text(value, more), text(limit, more))
+    }
+
+    /// Returns a figure with all its digits where these are few, as those of a limit that was written down.
+    static func whole(_ value: Double, _ text: (Double, Int) -> String) -> String {
+        let more = (0..<6).first { Double(text(value, $0)) == value } ?? 0
+        return text(value, more)
     }
 
     /// e.g. `22.7 MB`

@@ -4,6 +4,8 @@ import AccelCalibration
 extension ParityReport {
     /// The number of weights that terminals list.
     private static let rankedLines = 3
+    /// The largest number of rules in a terminal for weights that stay as they are.
+    private static let keptLines = 12
     /// The number of weights that pages list.
     private static let rankedRows = 20
 
@@ -22,15 +24,37 @@ extension ParityReport {
                 loss.remedy?.sqnr.map(Figure.decibels) ?? "-",
             ])
         }
+        let usual = usualScheme
+        let kept =
+            recipeDefault != nil
+            ? []
+            : losses.filter { loss in
+                loss.scheme != usual && !worst.contains { $0.name == loss.name && $0.rule != nil }
+            }
+        let shown = kept.count <= Self.keptLines ? kept.compactMap(\.keepingRule) : []
         let more = worst.reduce(0) { $0 + ($1.remedy.map { $0.bytes } ?? $1.bytes) - $1.bytes }
+        let base = recipeDefault ?? usual
+        let samples = (rules + shown + [base]).contains { $0.contains("method=") } ? " and --calibrate" : ""
         return table.lines(width: width)
             + [
                 "  rules that would help (\(Figure.bytes(more)) more), "
                     + (recipeHasRules
-                        ? "before those of its recipe (recipe of inspect --json), in a file for convert --recipe:"
-                        : "in a file for convert --recipe: {\"default\":\"\(worst[0].scheme)\",\"rules\":[...]}")
+                        ? "before those of its recipe (recipe of inspect --json), in a file for convert --recipe\(samples):"
+                        : "in a file for convert --recipe\(samples): {\"default\":\"\(base)\",\"rules\":[...]}")
             ]
-            + rules.enumerated().map { "    \($1)\($0 < rules.count - 1 ? "," : "")" }
+            + (rules + shown).enumerated().map { "    \($1)\($0 < rules.count + shown.count - 1 ? "," : "")" }
+            + (shown.count == kept.count
+                ? []
+                : [
+                    "  and a rule for each of the \(Wording.count(kept.count - shown.count, "other weight")) that "
+                        + "\(kept.count - shown.count == 1 ? "is" : "are") not stored as \(usual) (ranking of --report)"
+                ])
+    }
+
+    /// The scheme of most weights that lose something.
+    private var usualScheme: String {
+        let counts = losses.reduce(into: [:]) { $0[$1.scheme, default: 0] += 1 }
+        return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? ""
     }
 
     /// What the losses are measured on, in words.

@@ -63,6 +63,8 @@ public struct ParityReport: Sendable {
     public internal(set) var losses: [WeightLoss] = []
     /// The recipe of the package has rules, so that other rules go before them.
     var recipeHasRules = false
+    /// The default of the package's recipe; nil for what is no package.
+    var recipeDefault: String?
     /// Items that no stage could compare.
     public internal(set) var notCompared: [NotCompared] = []
     /// Why the subject seems to be made from another model than the reference; nil if nothing says so.

@@ -119,7 +119,7 @@ struct RuntimeStages: StageRunner {
             threads: options.threads,
             keepsActivations: keepsActivations)
         try request.write(to: folder.path)
-        var failure = try subject.driver.run(subject.runtime, in: folder.path)
+        var failure = try subject.driver.run(subject.runtime, in: folder.path, runs: runs.count)
         if failure == nil {
             do {
                 return try request.answer(in: folder.path)

@@ -28,9 +28,10 @@ public struct RuntimeSubject: Sendable {
 /// Starts the programs of runtimes.
 public protocol RuntimeDriver: Sendable {
     /// Runs the program of a runtime on the request in a folder, to its end.
+    /// - Parameter runs: the number of runs in the request, which its time depends on.
     /// - Returns: nil if it has ended well; else what happened, as a sentence without a full stop.
     /// - Throws: `RequestError` (unavailable) if the program, Python or the runtime is missing.
-    func run(_ runtime: ModelRuntime, in folder: String) throws -> String?
+    func run(_ runtime: ModelRuntime, in folder: String, runs: Int) throws -> String?
 }
 
 /// The runtime of a report.

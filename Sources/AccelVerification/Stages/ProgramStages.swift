@@ -37,7 +37,7 @@ struct ProgramStages: StageRunner {
     mutating func checkContainer() throws {
         guard let package else { return }
         try package.check(includesReport: false)
-        report.containerFiles = package.manifest.files.count + 1
+        report.containerFiles = package.checkedFileCount
     }
 
     mutating func compareStructure() throws {
@@ -152,8 +152,10 @@ struct ProgramStages: StageRunner {
         guard report.structure?.differences.isEmpty != false else { return }
         do {
             report.losses = try losses()
-            if let recipe = package?.manifest.provenance.recipe, case .array(let rules)? = recipe["rules"] {
-                report.recipeHasRules = !rules.isEmpty
+            guard let recipe = package?.manifest.provenance.recipe else { return }
+            if case .array(let rules)? = recipe["rules"] { report.recipeHasRules = !rules.isEmpty }
+            if case .string(let scheme)? = recipe["default"] {
+                report.recipeDefault = (try? Codecs.codec(scheme))?.values.request ?? scheme
             }
         } catch {
             report.remark("the weights are not ranked by their losses: \(error)")

@@ -28,6 +28,9 @@ struct WeightStage {
     /// The number of elements of a block that are decoded at once: they stay in the second cache level.
     private static let elementsAtOnce = 1 << 15
 
+    /// The share of their energy that the stored weights lose.
+    private var loss: Double { RowBound.loss(of: program.weights) }
+
     struct Result {
         var weights: [WeightFinding] = []
         /// All weights together, without tables.
@@ -153,7 +156,7 @@ struct WeightStage {
         guard let own = scaling == ChannelScaling() ? source : source.scaled(by: back) else {
             return (nil, "its channels cannot be scaled back")
         }
-        let bound = try RowBound(of: own, as: weight.codec, threads: threads)
+        let bound = try RowBound(of: own, as: weight.codec, among: loss, threads: threads)
         let blocks = blocks(of: weight.shape)
         let sums = try Parallel.map(blocks.count, threads: threads) { index in
             var stored = weight.floats(ofRows: blocks[index])

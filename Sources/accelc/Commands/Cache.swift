@@ -24,7 +24,8 @@ enum CacheCommand: Command {
         takes: PathKind.models, isRequired: false)
     static let other = Positional("OTHER", "with explain: a second key", kind: .text, isRequired: false)
     static let maximumSize = Option(
-        "max-size", .text("SIZE"), "how much may stay, e.g. 500MB", default: "10GB", needs: [.word("gc")])
+        "max-size", .text("SIZE"), "how much may stay, e.g. 500MB; 0 for nothing but what is in use", default: "10GB",
+        needs: [.word("gc")])
     static let minimumAge = Option(
         "min-age", .text("AGE"),
         "how old a file has to be to be removed, e.g. 30s, 15m or 2h: a conversion that runs may be about to name a younger one; with "
@@ -132,7 +133,7 @@ enum CacheCommand: Command {
         let text =
             Text.table(
                 ["key", "kind", "size", "last used", "model"], groups.compactMap(CacheListing.row),
-                [.left, .left, .right, .left, .left]) + "\n" + CacheListing.total(entries)
+                [.left, .left, .right, .left, .left]) + "\n" + CacheListing.total(groups)
             + (cache.quarantinedBytes > 0 ? "\n" + CleanUpSummary.quarantine(cache.quarantinedBytes) : "")
         let json = JSON.array(
             entries.map { entry in
@@ -261,7 +262,7 @@ enum CacheCommand: Command {
     private static func bytes(_ option: Option, _ arguments: Arguments) throws -> Int {
         let text = try arguments.required(option)
         guard let bytes = Text.parseBytes(text) else {
-            throw RequestError("--\(option.name) \(text): \(Text.sizeAdvice(text))")
+            throw RequestError("--\(option.name) \(text): \(Text.sizeAdvice(text, allowsZero: true))")
         }
         return bytes
     }

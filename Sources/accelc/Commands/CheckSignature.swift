@@ -39,7 +39,7 @@ enum CheckSignatureCommand: Command {
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let path = try arguments.required(SignCommand.package)
         guard Files.kind(of: path) != nil else {
-            throw RequestError("there is no package at \(path)", status: .unavailable)
+            throw RequestError(Files.brokenLink(path) ?? "there is no package at \(path)", status: .unavailable)
         }
         // The path is opened once: the checked bytes stay the same even if another file takes the path meanwhile.
         let opened = try OpenedPath(path)
@@ -56,7 +56,7 @@ enum CheckSignatureCommand: Command {
                 "needs --allowed-signers FILE and --identity NAME, --public-key PEM, or --trust JSON; a line of FILE is an identity "
                     + "and a public key, as in \"\(AllowedSigners.example)\"")
         }
-        let progress = console.progress("checking", total: package.manifest.files.count)
+        let progress = console.progress("checking", total: package.checkedFileCount)
         try package.check { progress.step($0) }
 
         if arguments.has(CommonOptions.json) {
@@ -104,16 +104,23 @@ enum CheckSignatureCommand: Command {
             try SSHKeygen(), try package.signedManifest, try MappedFile(file).bytes
         )
         var refusal: FormatError?
+        var unknown: UnknownSigner?
         for identity in identities {
             do {
                 let parsed = try tool.check(
                     message, signature: signature, file: file, identity: identity, allowedSigners: allowedSigners)
                 return Signer(name: identity, key: parsed.keyType)
+            } catch let error as UnknownSigner {
+                unknown = unknown ?? error
             } catch let error as FormatError {
                 refusal = refusal ?? error
             }
         }
-        throw refusal ?? FormatError(file: file, reason: "is nobody's signature")
+        if let refusal { throw refusal }
+        guard let unknown else { throw FormatError(file: file, reason: "is nobody's signature") }
+        // Who named the signer can mend the request; a package that a policy does not trust is refused.
+        guard arguments.has(trust) else { throw unknown }
+        throw FormatError(file: file, reason: "is by nobody whom the policy names: \(unknown)")
     }
 
     private static func check(

@@ -61,6 +61,7 @@ enum ConvertCommand: Command {
             of: made, at: output, seconds: start.secondsToNow, hasUsualShapes: made.hasUsualShapes)
         if arguments.has(CommonOptions.json) { console.print(summary.json) } else { console.summary(summary.text) }
         (summary.warnings + signatures.warnings(after: summary.package.digest)).forEach(console.warning)
+        summary.notes.forEach { console.note("remark: \($0)") }
         summary.remarks.forEach(console.detail)
         if !made.lacksTokenizer { summary.missingTokenizer.map(console.note) }
         return made.comparison.map { CacheChoice.report($0, console) } ?? .success

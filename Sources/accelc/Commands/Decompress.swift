@@ -11,7 +11,9 @@ enum DecompressCommand: Command {
     static let output = Option(
         "output", .output("FILE") { _ in TensorFileKind.weights.output }, "the safetensors file to write", short: "o",
         isRequired: true)
-    static let dtype = Option("dtype", .words(["float32", "float16"]), "the element type to write", default: "float32")
+    static let dtype = Option(
+        "dtype", .words(["float32", "float16"]), "the element type to write", default: "float32",
+        otherWords: OtherWords.elementTypes)
     static let positionals = [model]
     static let options = [output, dtype]
 

@@ -54,7 +54,8 @@ enum DiffCommand: Command {
     ) throws -> (File, File)? {
         func mismatch(_ path: String, _ other: String) -> RequestError {
             guard Files.kind(of: other) != nil else {
-                return RequestError("there is no file or folder \(other)", status: .unavailable)
+                return RequestError(
+                    Files.brokenLink(other) ?? "there is no file or folder \(other)", status: .unavailable)
             }
             return RequestError(
                 "\(path) is \(kind.title), and \(other) is none: diff compares two models, two recipes, or two reports")

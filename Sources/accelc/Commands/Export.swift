@@ -30,18 +30,15 @@ enum ExportCommand: Command {
     ]
     static var notes: String { ConversionArguments.schemes }
 
-    /// Suffixes of Core ML models that are not written: protocol buffers of an older kind, and what Xcode makes of a package.
-    static let otherCoreML = [".mlmodel", ".mlmodelc"]
-
     /// Names of formats by the suffixes of their files.
-    private static let otherFormats = ModelFormats.all.reduce(into: ["mlmodel": CoreMLExporter.name]) { names, format in
+    private static let otherFormats = ModelFormats.all.reduce(into: OtherWords.formats) { names, format in
         guard let exporter = format.exporter?.name else { return }
         for suffix in format.suffixes { names[String(suffix.drop { $0 == "." })] = exporter }
     }
 
     /// Returns the format that the suffix of a path tells.
     private static func formatName(of path: String) -> String? {
-        if otherCoreML.contains(where: Files.trimmingSlashes(path).hasSuffix) { return CoreMLExporter.name }
+        if OutputNames.otherCoreML.contains(where: Files.trimmingSlashes(path).hasSuffix) { return CoreMLExporter.name }
         return ModelFormats.named(by: path)?.exporter?.name
     }
 
@@ -51,16 +48,6 @@ enum ExportCommand: Command {
         else { return path }
         let inside = try? Files.list(path).first { $0.hasSuffix(".\(ending)") }
         return inside.map { "\(path)/\($0)" } ?? path
-    }
-
-    /// Refuses a name that has the suffix of something else.
-    private static func requireName(_ path: String, for type: any Exporter.Type) throws {
-        let name = Files.trimmingSlashes(path)
-        let own = ModelFormats.all.first { $0.exporter?.name == type.name }
-        let others = otherCoreML + ModelFormats.all.filter { $0.name != own?.name }.flatMap { $0.suffixes }
-        guard let suffix = others.first(where: name.hasSuffix) else { return }
-        let fitting = String(name.dropLast(suffix.count)) + (own?.suffixes.first ?? "")
-        throw RequestError("\(path): \(type.name) writes \(type.summary), and no \(suffix): use -o \(fitting)")
     }
 
     /// The options of all exporters, each once, restricted to the formats that have it.
@@ -82,7 +69,6 @@ enum ExportCommand: Command {
         conversion.keepsQuantized = false
         let output = try arguments.required(output)
         let type = try exporter(arguments)
-        try requireName(output, for: type)
         let settings = try ConversionSettings(arguments, console)
         if AcceleratorPackage.looksLikePackage(at: conversion.model),
             let option = ConversionArguments.options.first(where: arguments.has)
@@ -150,7 +136,7 @@ extension Option {
     init(_ option: ExportOption) {
         self.init(
             option.name, option.allowed.isEmpty ? .flag : .words(option.allowed), option.help,
-            default: option.allowed.first)
+            default: option.allowed.first, otherWords: OtherWords.exporters[option.name] ?? [:])
     }
 }
 

@@ -26,8 +26,8 @@ enum RunCommand: Command {
         isRepeatable: true, needs: [.option("generate")])
     static let states = Option(
         "save-states", .output("FILE") { _ in TensorFileKind.states.output },
-        "the safetensors file to write what the states hold at the end to; of a decoder with the position and the last generated token, "
-            + "so that it is the --inputs of a run that goes on")
+        "the safetensors file to write what the states hold at the end to; of a decoder with the position, and after --generate with the "
+            + "last generated token, so that it is the --inputs of a run that goes on")
     static let function = Option(
         "function", .text("NAME"),
         "the function to run, or the beginning of its name; of a decoder the one for the first block (default: the one whose "
@@ -35,7 +35,7 @@ enum RunCommand: Command {
     static let backend = Option(
         "backend", .words(Backends.standard.all.map(\.id.rawValue)),
         "what runs the functions; reference: the plain meaning of each operator, slow, for small models",
-        default: BackendID.cpu.rawValue)
+        default: BackendID.cpu.rawValue, otherWords: OtherWords.backends)
     static let packed = Option(
         "packed-weights", .flag,
         "keep the weights in the cache as this processor's kernels pack them; later runs map them and pack nothing")
@@ -171,7 +171,7 @@ enum RunCommand: Command {
 
     /// Reads the package against its digests, so that nothing is computed with damaged weights. This is not part of the times.
     private static func check(_ package: AcceleratorPackage, _ console: Console) throws {
-        let progress = console.progress("checking", total: package.manifest.files.count)
+        let progress = console.progress("checking", total: package.checkedFileCount)
         try package.check(includesReport: false) { progress.step($0) }
     }
 
@@ -189,7 +189,9 @@ enum RunCommand: Command {
             try words.map { word -> Int64 in
                 guard let token = Int64(word), token >= 0 else {
                     throw arguments.usage(
-                        "takes numbers of tokens for --stop-token, as in 2,32000, or none; found \"\(word)\"")
+                        word == "none"
+                            ? "takes none for --stop-token alone, without numbers of tokens"
+                            : "takes numbers of tokens for --stop-token, as in 2,32000, or none; found \"\(word)\"")
                 }
                 if let vocabulary, token >= vocabulary {
                     throw RequestError(

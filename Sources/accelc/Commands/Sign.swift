@@ -12,7 +12,7 @@ enum SignCommand: Command {
         isRequired: true)
     static let format = Option(
         "format", .words(SignatureFormat.allCases.map(\.rawValue)), "ssh: by ssh-keygen; oms: by openssl",
-        default: SignatureFormat.ssh.rawValue)
+        default: SignatureFormat.ssh.rawValue, otherWords: OtherWords.signatures)
     static let output = Option(
         "output", .output("SIGNATURE") { SignatureFormat($0).output },
         "where to (default: PACKAGE.sig; oms: PACKAGE.oms.sig)", short: "o",
@@ -32,11 +32,11 @@ enum SignCommand: Command {
         let format = SignatureFormat(arguments)
         let (path, key) = (try arguments.required(package), try arguments.required(key))
         guard Files.kind(of: key) == .file else {
-            throw RequestError("there is no key at \(key)", status: .unavailable)
+            throw RequestError(Files.brokenLink(key) ?? "there is no key at \(key)", status: .unavailable)
         }
         let output = try arguments.required(output)
         let package = try AcceleratorPackage(at: path)
-        let progress = console.progress("checking", total: package.manifest.files.count)
+        let progress = console.progress("checking", total: package.checkedFileCount)
         try package.check { progress.step($0) }
         // The bar ends here, because signing may ask for the key's passphrase.
         progress.finish()

@@ -34,7 +34,8 @@ enum VerifyCommand: Command {
         excludes: ["budget"])
     static let only = Option(
         "only", .text("STAGE,.."),
-        "run these stages alone, which takes less time: \(Stage.allCases.map(\.rawValue).joined(separator: ", "))",
+        "run these stages alone, which takes less time and leaves the report in the package as it is: "
+            + Stage.allCases.map(\.rawValue).joined(separator: ", "),
         isRepeatable: true, excludes: ["self-test"])
     static let report = Option(
         "report", .output("FILE") { _ in .parityReport }, "write the report as JSON (schemas/report.schema.json)")
@@ -46,7 +47,7 @@ enum VerifyCommand: Command {
     static let runtime = Option(
         "runtime", .words(ModelRuntimes.all.map(\.name)),
         "let the export's own runtime compute the outputs, by a program in Python (share/accelc/runtimes of a release)",
-        needs: [.option("against")])
+        needs: [.option("against")], otherWords: OtherWords.runtimes)
     static let runtimes = Option(
         "runtimes", .input("DIR"),
         "the folder of these programs (default: $ACCELC_RUNTIMES, else that of this installation)",
@@ -55,7 +56,7 @@ enum VerifyCommand: Command {
         "python", .text("PROGRAM"), "the Python that has the runtime (default: $ACCELC_PYTHON, else python3)",
         needs: [.option("runtime")])
     static let runtimeTimeout = Option(
-        "runtime-timeout", .seconds, "the time that a run of the runtime may take (default: 600)",
+        "runtime-timeout", .seconds, "the time that each run of the runtime may take (default: 600)",
         needs: [.option("runtime")])
     static let positionals = [package]
     static let options = [
@@ -178,7 +179,9 @@ enum VerifyCommand: Command {
     private static func limits(_ arguments: Arguments, _ stages: Set<Stage>) throws -> Budget? {
         if let text = arguments[minimumSQNR] {
             guard let decibels = Double(text), decibels.isFinite else {
-                throw arguments.usage("takes a number of dB such as 25 for --min-sqnr, found \"\(text)\"")
+                throw arguments.usage(
+                    "takes a number of dB such as 25 for --min-sqnr, found \"\(text)\"",
+                    nearest: Text.number(withUnit: text))
             }
             guard stages.contains(.outputs) else {
                 throw arguments.usage("takes --min-sqnr with the stage outputs only, which --only leaves out")

@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelFormats
+import AccelPrograms
 import AccelVerification
 
 enum VerifyRecordCommand: Command {
@@ -13,15 +14,21 @@ enum VerifyRecordCommand: Command {
     static var notes: String {
         "DIR gets runs.json, inputs.safetensors and expected.safetensors. Give each run its tensors\n"
             + "RUN.NAME, keep the states over the runs of a sequence, and save outputs as RUN.NAME, as\n"
-            + "scripts/coreml_replay.py of accelc's source does on a Mac; accelc verify replay DIR OUTPUTS compares them."
+            + "scripts/coreml_replay.py of accelc's source does on a Mac; accelc verify-replay DIR OUTPUTS compares them."
     }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let package = try CoreMLPackage(at: try arguments.required(package))
         try package.check()
         let output = try arguments.required(output)
-        let count = try RecordedRuns.record(package, on: VerifyCommand.inputSource(arguments), to: output)
+        let source = try VerifyCommand.inputSource(arguments)
+        let (count, drawn) = try RecordedRuns.record(package, on: source, to: output)
         console.summary("\(output): \(Wording.count(count, "run"))")
+        if !drawn.isEmpty, let file = arguments[VerifyCommand.golden] ?? arguments[VerifyCommand.inputs] {
+            console.note(
+                "remark: \(file) has no inputs for \(drawn.joined(separator: ", ")): theirs are drawn, by "
+                    + SeededInputs.words(InputSource.defaultSeed))
+        }
         return .success
     }
 }

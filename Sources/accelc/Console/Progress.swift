@@ -24,6 +24,10 @@ final class ProgressBar {
     private var isDrawn = false
     private var isFinished = false
     private var lastDrawn: ContinuousClock.Instant?
+    /// `share` when the bar was drawn.
+    private var drawnShare = 0
+    /// The cells of a bar where the line has room for all.
+    private static let cells = 24
 
     init(stage: String, total: Int?, style: ProgressStyle, emit: @escaping (String) -> Void) {
         self.stage = stage
@@ -31,19 +35,19 @@ final class ProgressBar {
         self.style = style
         self.emit = emit
         if style == .lines { emit("\(stage)\(total.map { " (\($0))" } ?? "") ...\n") }
-        if style == .json { emit(document(item: nil) + "\n") }
+        if style == .json { emit(document(item: nil, after: 0) + "\n") }
         if style == .bar { draw(item: "") }
     }
 
     /// Counts one more step; `item` names its subject.
     func step(_ item: String) {
+        done += 1
         switch style {
-        case .bar: if lastDrawn.map({ $0.duration(to: .now) > .milliseconds(50) }) ?? true { draw(item: item) }
-        case .lines: emit("  \(stage)\(total.map { " \(done + 1) of \($0)" } ?? ""): \(item)\n")
-        case .json: emit(document(item: item) + "\n")
+        case .bar: if isDue { draw(item: item) }
+        case .lines: emit("  \(stage)\(total.map { " \(done) of \($0)" } ?? ""): \(item)\n")
+        case .json: emit(document(item: item, after: done - 1) + "\n")
         case .auto, .none: break
         }
-        done += 1
     }
 
     /// Removes the bar from the screen before other output is printed.
@@ -58,19 +62,38 @@ final class ProgressBar {
         clear()
     }
 
-    private func draw(item: String) {
-        lastDrawn = .now
-        isDrawn = true
-        guard let total, total > 0 else { return drawLine("\(stage) \(item)") }
-        let filled = min(done, total) * 24 / total
-        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 24 - filled)
-        drawLine("\(stage) [\(bar)] \(min(done, total))/\(total) \(item)")
+    /// Whether a step is drawn: not each of a fast stage, but each that makes the bar longer, so that a burst of steps
+    /// shows although a slow one follows.
+    private var isDue: Bool {
+        share != drawnShare || (lastDrawn.map { $0.duration(to: .now) > .milliseconds(50) } ?? true)
     }
 
-    /// Draws a line, cut to the terminal's width because a wrapped line could not be drawn over.
-    private func drawLine(_ text: String) { emit("\r\u{1B}[K\(text.prefix((Console.columns(of: 2) ?? 100) - 1))") }
+    /// The share that is done, in cells of a whole bar.
+    private var share: Int { total.map { $0 > 0 ? min(done, $0) * Self.cells / $0 : 0 } ?? 0 }
 
-    private func document(item: String?) -> String {
+    private func draw(item: String) {
+        (lastDrawn, drawnShare) = (.now, share)
+        isDrawn = true
+        // A wrapped line could not be drawn over.
+        let columns = (Console.columns(of: 2) ?? 100) - 1
+        let line = total.map { $0 > 0 ? counted(of: $0, item, columns) : "\(stage) \(item)" } ?? "\(stage) \(item)"
+        emit("\r\u{1B}[K\(line.prefix(columns))")
+    }
+
+    /// Returns a line with the count of steps. Where the line has no room for the whole bar, the bar is shorter; the
+    /// count stays.
+    private func counted(of total: Int, _ item: String, _ columns: Int) -> String {
+        let reached = min(done, total)
+        let widest = "\(total)/\(total)".count
+        let cells = min(Self.cells, columns - stage.count - widest - 4)
+        guard cells >= 4 else { return "\(stage.prefix(columns - widest - 1)) \(reached)/\(total)" }
+        let filled = reached * cells / total
+        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: cells - filled)
+        return "\(stage) [\(bar)] \(reached)/\(total) \(item)"
+    }
+
+    /// - Parameter done: the number of steps before the item.
+    private func document(item: String?, after done: Int) -> String {
         var members: [JSON.Member] = [JSON.Member("stage", .string(stage)), JSON.Member("done", .integer(Int64(done)))]
         if let total { members.append(JSON.Member("total", .integer(Int64(total)))) }
         if let item { members.append(JSON.Member("item", .string(item))) }

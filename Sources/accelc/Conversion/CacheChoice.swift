@@ -14,7 +14,8 @@ enum CacheChoice {
     static let durability = Option(
         "cache-durability", .words(CacheDurability.allCases.map(\.rawValue)),
         "what is left of new results after a power cut: perhaps nothing, all that the drive was given, or all (a damaged "
-            + "result is never used)", default: CacheDurability.none.rawValue)
+            + "result is never used)", default: CacheDurability.none.rawValue,
+        otherWords: OtherWords.durabilities)
     static let verify = Option(
         "verify-cache", .flag,
         "make everything anew and compare it with what the cache has; exit status 1 when it differs",
@@ -57,14 +58,30 @@ enum CacheChoice {
 
     /// Reports the result of `--verify-cache`.
     static func report(_ comparison: CacheComparison, _ console: Console) -> ExitStatus {
-        let differing = comparison.differing
+        let (count, missing, differing) = (comparison.count, comparison.missing, comparison.differing)
+        guard count > 0 else {
+            console.note("nothing to compare: the cache has no result of this")
+            return .success
+        }
+        let others =
+            missing == 0 ? "" : "; \(Wording.count(missing, "result")) \(missing == 1 ? "was" : "were") not in it"
         guard !differing.isEmpty else {
-            console.note("compared \(Wording.count(comparison.count, "result")) with the cache: the same bytes")
+            console.note("compared \(Wording.count(count, "result")) with the cache: the same bytes\(others)")
             return .success
         }
         console.error(
-            "\(differing.count) of \(Wording.count(comparison.count, "result")) differ from what the cache has: "
-                + differing.prefix(5).joined(separator: ", ") + (differing.count > 5 ? ", ..." : ""))
+            "\(differing.count) of \(Wording.count(count, "result")) differ from what the cache has: "
+                + differing.prefix(5).joined(separator: ", ") + (differing.count > 5 ? ", ..." : "") + others)
         return .exceeded
+    }
+}
+
+extension CacheComparison {
+    /// How many results were compared, how many the cache did not have, and the names of those that differ.
+    var json: JSON {
+        [
+            "compared": .integer(Int64(count)), "missing": .integer(Int64(missing)),
+            "differing": .array(differing.map { .string($0) }),
+        ]
     }
 }

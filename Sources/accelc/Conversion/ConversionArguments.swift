@@ -28,11 +28,12 @@ enum ConversionArguments {
         isRepeatable: true, affectsOutput: true)
     static let shape = Option(
         "shape", .text("DIM=N,.."),
-        "numbers for the free dimensions; each one given makes a function of its own, with "
-            + "the weights shared; the model's usual numbers where none is given", isRepeatable: true,
+        "a number for each free dimension of a part; each --shape makes a function of its own, with "
+            + "the weights shared; without --shape and --shape-from the model's usual numbers", isRepeatable: true,
         affectsOutput: true)
     static let shapeFrom = Option(
-        "shape-from", .input("FILE"), "numbers for the free dimensions so that the inputs in a safetensors file fit",
+        "shape-from", .input("FILE"),
+        "numbers for the free dimensions so that the inputs in a safetensors file fit; --shape gives those that the file leaves open",
         isRepeatable: true, affectsOutput: true, takes: [.tensors])
     static let compress = Option(
         "compress", .text("SPEC"),
@@ -71,7 +72,8 @@ enum ConversionArguments {
     static let logits = Option(
         "logits", .words(LogitPositions.allCases.map(\.rawValue)),
         "the positions of a block of tokens that a decoder gives logits for: last is enough to generate text, and saves "
-            + "the head's work on the others", default: LogitPositions.all.rawValue, affectsOutput: true)
+            + "the head's work on the others", default: LogitPositions.all.rawValue, affectsOutput: true,
+        otherWords: OtherWords.logits)
     static let interface = Option(
         "interface", .input("FILE"),
         "roles of the ports of a Core ML package that names none, by function (schemas/interface.schema.json)",
@@ -80,7 +82,7 @@ enum ConversionArguments {
         "states", .words(StateStorage.allCases.map(\.rawValue)),
         "the element type of key/value caches; float16 halves their memory, int8 takes a byte a number and 4 a row for its "
             + "scale; keys and values are rounded where they are written", default: StateStorage.float32.rawValue,
-        affectsOutput: true)
+        affectsOutput: true, otherWords: OtherWords.states)
     static let options =
         [
             adapter, parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate, importance, states,
@@ -116,14 +118,10 @@ enum ConversionArguments {
 
     private static func recipe(_ arguments: Arguments) throws -> Recipe {
         if let path = arguments[recipe] {
-            var document = try JSON.read(path)
-            // A target chooses what no rule says, so a recipe beside it needs no default.
-            if try TargetArguments.target(arguments) != nil, case .object(let members) = document,
-                document["default"] == nil, let free = try CompressionTarget.freeRecipe().json["default"]
-            {
-                document = .object(members + [.init("default", free)])
-            }
-            return try Recipe(JSONField(document, file: path))
+            let document = try JSON.read(path)
+            let hasTarget = try TargetArguments.target(arguments) != nil
+            return try Recipe(
+                JSONField(hasTarget ? TargetArguments.completed(document) : document, file: path))
         }
         return try Recipe(scheme: arguments[compress] ?? "float16")
     }

@@ -11,6 +11,8 @@ struct ConversionSummary {
     let path: String
     let coverage: PackageCoverage
     let cache: CacheOutcome
+    /// What `--verify-cache` found; nil without it.
+    let comparison: CacheComparison?
     let weights: WeightCounts
     /// How activations are rounded; nil if they are not.
     let activations: String?
@@ -19,6 +21,8 @@ struct ConversionSummary {
     /// The outputs over the samples; nil without samples.
     let outputs: SampledOutputs?
     let seconds: Double
+    /// The names of the tensors that the request leaves out.
+    private let leftOut: Set<String>
     /// Of all files of the package.
     private let byteCount: Int
 
@@ -32,15 +36,20 @@ struct ConversionSummary {
         self.path = path
         coverage = try PackageCoverage(of: package)
         cache = made.cache
+        comparison = made.comparison
         weights = made.weights
         activations = try package.activations()
         target = made.target.map { TargetSummary(result: $0) }
         outputs = made.outputs
+        leftOut = made.leftOut
         byteCount = try package.byteCount
         self.seconds = seconds
         let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
         self.hasUsualShapes = hasUsualShapes && isFrozen
     }
+
+    /// The outcome of the cache, in a word or two.
+    private var cacheWord: String { (comparison?.count ?? 0) > 0 ? "compared" : cache.rawValue }
 
     var text: String {
         let manifest = package.manifest
@@ -48,7 +57,7 @@ struct ConversionSummary {
         let lines =
             [
                 "\(path): \(Text.bytes(byteCount)), \(bits) bits per weight, "
-                    + "cache \(cache.rawValue), \(Text.decimals(seconds, 2)) s",
+                    + "cache \(cacheWord), \(Text.decimals(seconds, 2)) s",
                 coverage.schemeTable(outputSQNR: outputs?.sqnr),
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
                     + (hasUsualShapes ? " (the usual shapes; --shape chooses others)" : ""),
@@ -73,7 +82,8 @@ struct ConversionSummary {
             "outputs": outputs?.json ?? .null,
             "target": target?.json ?? .null,
             "coverage": coverage.json,
-            "cache": .string(cache.rawValue),
+            "cache": .string(cacheWord),
+            "comparison": comparison?.json ?? .null,
             "weights": weights.json,
             "seconds": .number((seconds * 1e6).rounded() / 1e6),
         ]
@@ -81,7 +91,10 @@ struct ConversionSummary {
 
     /// Warnings about results that the user did not request: tensors that are left out, weights that are not
     /// compressed.
-    var warnings: [String] { coverage.warnings }
+    var warnings: [String] { coverage.warnings(besides: leftOut) }
+
+    /// Sentences on tensors that the user asked to leave out.
+    var notes: [String] { coverage.notes(on: leftOut) }
 
     /// Remarks about results that are so by design.
     var remarks: [String] { coverage.remarks }

@@ -21,25 +21,7 @@ enum OutputArguments {
 
     static func destination(_ arguments: Arguments) throws -> PackageDestination {
         let path = try arguments.required(output)
-        if let format = ModelFormats.named(by: path), format.exporter != nil {
-            throw RequestError(
-                "\(path) is the name of \(format.title), which export writes: accelc export MODEL -o \(path)")
-        }
-        try refuseForeignName(path)
         return isArchive(arguments) ? .archive(path) : .folder(path)
-    }
-
-    /// Refuses a name that other tools would take for a file of their own.
-    private static func refuseForeignName(_ path: String) throws {
-        let name = Files.trimmingSlashes(path)
-        for suffix in ExportCommand.otherCoreML where name.hasSuffix(suffix) {
-            throw RequestError(
-                "\(path) is the name of a Core ML model, which export writes as a package: accelc export MODEL -o "
-                    + "\(name.dropLast(suffix.count)).mlpackage")
-        }
-        guard ForeignFormat(named: name) != nil || name.hasSuffix(".safetensors"), let dot = name.lastIndex(of: ".")
-        else { return }
-        throw RequestError("\(path): convert writes packages, and no \(name[dot...]): use -o \(name[..<dot]).accelpkg")
     }
 
     /// Returns the name of a model without the suffix of its format.

@@ -20,7 +20,7 @@ enum TargetArguments {
     static let plan = Option(
         "plan", .output("DIR") { _ in PlanFolder.kind },
         "where the choice is written: a recipe that makes the same package without samples, its statistics, and all "
-            + "that was measured (default: the output's path and .plan)",
+            + "that was measured, for people in report.html (default: the output's path and .plan)",
         needs: [.option("target-size"), .option("target-bits"), .option("min-sqnr")],
         implied: { arguments in
             guard [size, bits, sqnr].contains(where: arguments.has), !arguments.has(noPlan) else { return nil }
@@ -31,11 +31,20 @@ enum TargetArguments {
         needs: [.option("target-size"), .option("target-bits"), .option("min-sqnr")])
     static let options = [size, bits, sqnr, plan, noPlan]
 
+    /// Returns the document of a recipe that may go without a default: a target chooses what no rule says.
+    static func completed(_ document: JSON) throws -> JSON {
+        guard case .object(let members) = document, document["default"] == nil, document["rules"] != nil,
+            let free = try CompressionTarget.freeRecipe().json["default"]
+        else { return document }
+        return .object(members + [.init("default", free)])
+    }
+
     /// Returns nil if there is no target.
     static func target(_ arguments: Arguments) throws -> CompressionTarget? {
         func number(_ option: Option, _ text: String) throws -> Double {
             guard let number = Double(text), number.isFinite, number > 0 else {
-                throw RequestError("--\(option.name) \(text): expected a number above 0")
+                let meant = Text.number(withUnit: text).flatMap { Double($0) == 0 ? nil : "; did you mean \($0)?" }
+                throw RequestError("--\(option.name) \(text): expected a number above 0\(meant ?? "")")
             }
             return number
         }

@@ -33,13 +33,28 @@ enum CacheListing {
         ]
     }
 
-    /// The number of results of each kind, and the bytes of their files.
-    static func total(_ entries: [CacheEntry]) -> String {
+    /// The number of results of each kind, and the bytes of their files. Where lines share files, the total is less
+    /// than their sum, and says so.
+    static func total(_ groups: [[CacheEntry]]) -> String {
+        let entries = groups.flatMap { $0 }
         let kinds = CacheKey.Kind.allCases.compactMap { kind in
             let number = entries.count { $0.record.key.kind == kind }
             return number == 0 ? nil : count(number, kind)
         }
-        return "total: \(kinds.joined(separator: ", ")), \(Text.bytes(bytes(entries)))"
+        let (sum, shared) = (groups.reduce(0) { $0 + bytes($1) }, sharedBytes(groups))
+        let remark =
+            shared == 0
+            ? "" : " (\(Text.bytes(shared)) of it shared, and counted once; the lines add up to \(Text.bytes(sum)))"
+        return "total: \(kinds.joined(separator: ", ")), \(Text.bytes(bytes(entries)))\(remark)"
+    }
+
+    /// The bytes of the files that several groups have.
+    private static func sharedBytes(_ groups: [[CacheEntry]]) -> Int {
+        var uses: [Digest: Int] = [:]
+        for group in groups {
+            for digest in Set(group.flatMap(\.record.files).map(\.digest)) { uses[digest, default: 0] += 1 }
+        }
+        return bytes(groups.flatMap { $0 }) { uses[$0, default: 0] > 1 }
     }
 
     private static func count(_ number: Int, _ kind: CacheKey.Kind) -> String {
@@ -48,8 +63,8 @@ enum CacheListing {
     }
 
     /// A file that several results share counts once.
-    private static func bytes(_ entries: [CacheEntry]) -> Int {
-        let files = entries.flatMap(\.record.files).map { ($0.digest, $0.byteCount) }
+    private static func bytes(_ entries: [CacheEntry], where isCounted: (Digest) -> Bool = { _ in true }) -> Int {
+        let files = entries.flatMap(\.record.files).filter { isCounted($0.digest) }.map { ($0.digest, $0.byteCount) }
         return Dictionary(files) { first, _ in first }.values.reduce(0, +)
     }
 }

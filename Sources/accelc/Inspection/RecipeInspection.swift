@@ -8,6 +8,8 @@ struct RecipeFile {
     /// The path of the recipe's file.
     let path: String
     let recipe: Recipe
+    /// Without a default the recipe goes with a target, which chooses the other schemes.
+    private let hasDefault: Bool
     /// What the plan was made for and reaches; nil for a recipe without a plan.
     private let plan: String?
 
@@ -16,7 +18,9 @@ struct RecipeFile {
     init(_ path: String) throws {
         let isPlan = Files.kind(of: path) == .folder
         self.path = isPlan ? "\(Files.trimmingSlashes(path))/\(SolvedTarget.recipeName)" : path
-        recipe = try Recipe(JSONField(try JSON.read(self.path), file: self.path))
+        let document = try JSON.read(self.path)
+        hasDefault = document["default"] != nil
+        recipe = try Recipe(JSONField(TargetArguments.completed(document), file: self.path))
         guard isPlan else {
             plan = nil
             return
@@ -41,7 +45,8 @@ struct RecipeFile {
         let base = recipe.mix?.name ?? recipe.defaultCodec.values.request
         let activations = recipe.activations == .none ? "" : ", activations \(recipe.activations.specification)"
         var lines = [
-            "\(path): a recipe with \(Wording.count(recipe.rules.count, "rule")), default \(base)\(activations)"
+            "\(path): a recipe with \(Wording.count(recipe.rules.count, "rule")), "
+                + (hasDefault ? "default \(base)" : "no default, for a target (--target-size)") + activations
         ]
         plan.map { lines.append($0) }
         if !recipe.rules.isEmpty { lines.append(table) }

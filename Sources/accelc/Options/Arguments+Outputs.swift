@@ -19,7 +19,7 @@ extension Arguments {
     }
 
     /// Checks all outputs before a command begins: only an earlier output of the same kind may exist at the path, and
-    /// the path must not be, contain or lie in an input, another output or a cache. The check is repeated when an
+    /// the path must have no name of another kind, and not be, contain or lie in an input, another output or a cache. The check is repeated when an
     /// output is published.
     /// - Throws: `RequestError`
     func requireReplaceableOutputs() throws {
@@ -35,6 +35,7 @@ extension Arguments {
             }
         }
         guard !outputs.isEmpty else { return }
+        for (output, kind) in zip(outputs, kinds) { try OutputNames.require(output, of: kind) }
         for positional in command.positionals {
             guard case .path = positional.kind else { continue }
             inputs += all(positional).map { NamedPath(name: positional.name, path: $0) }

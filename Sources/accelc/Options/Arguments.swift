@@ -165,11 +165,15 @@ extension Arguments {
             guard let number = Int(value), range.contains(number) else {
                 let bounds =
                     range.upperBound == .max ? "from \(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
-                throw usage("takes a whole number (\(bounds)) for --\(option.name), found \"\(value)\"")
+                let meant = Text.number(withUnit: value).flatMap { Int($0).map(range.contains) == true ? $0 : nil }
+                throw usage(
+                    "takes a whole number (\(bounds)) for --\(option.name), found \"\(value)\"", nearest: meant)
             }
         case .seconds:
             guard let number = Double(value), number > 0, number <= Self.longestSeconds else {
-                throw usage("takes a number of seconds above 0 for --\(option.name), found \"\(value)\"")
+                throw usage(
+                    "takes a number of seconds above 0 for --\(option.name), found \"\(value)\"",
+                    nearest: Text.seconds(of: value))
             }
         case .words(let words):
             if words.contains(value) { break }

@@ -27,7 +27,7 @@ struct PathKind: Hashable, Sendable {
     static let onnx = PathKind("onnx", "an ONNX file")
     static let pickle = PathKind("pickle", "a Python pickle, which is never read")
     static let archive = PathKind("archive", "a zip archive")
-    static let recordedRuns = PathKind("recorded-runs", "a folder of recorded runs (verify record)")
+    static let recordedRuns = PathKind("recorded-runs", "a folder of recorded runs (verify-record)")
     static let recipe = PathKind("recipe", "a recipe")
     static let report = PathKind("report", "a report of verify")
     static let plan = PathKind("plan", "a folder of a compression plan")
@@ -85,7 +85,7 @@ struct PathKind: Hashable, Sendable {
         return format == .zip ? .archive : nil
     }
 
-    /// Returns the kind of a JSON document of accelc: a report says that it is one, and every recipe has a default.
+    /// Returns the kind of a JSON document of accelc: a report says that it is one, and a recipe has a default, or rules for a target.
     /// - Parameter start: the first bytes of the file.
     private static func document(_ path: String, _ start: [UInt8]) -> PathKind? {
         let isNamed = path.hasSuffix(".json")
@@ -94,7 +94,8 @@ struct PathKind: Hashable, Sendable {
             let document = try? JSON.read(path)
         else { return nil }
         if ReportFile.report(in: document) != nil { return .report }
-        return isNamed && document["default"] != nil ? .recipe : nil
+        let isRecipe = document["default"] != nil || document["rules"] != nil
+        return isNamed && isRecipe ? .recipe : nil
     }
 
     /// No recipe and no report is larger.
@@ -133,6 +134,13 @@ extension Arguments {
         try refusePart(takes, path)
         let kinds = PathKind.kinds(of: path)
         guard let kind = kinds.first else {
+            // Values, text or standard input in place of a file.
+            let isNoName = path == "-" || path.contains { "=, ".contains($0) }
+            if takes == [.tensors], isNoName, Files.kind(of: path) == nil {
+                throw RequestError(
+                    "there is no file \(quoted(path)); \(command.name) takes \(PathKind.tensors.title) \(argument), with a tensor "
+                        + "for each input, and neither values nor text")
+            }
             if let other = Files.kind(of: path), ![.file, .folder].contains(other) {
                 throw FormatError(file: path, reason: "expected a regular file or a folder, found \(other)")
             }

@@ -179,7 +179,7 @@ extension CallProfile {
 
 extension OutputKind {
     /// The trace of a run.
-    static let trace = OutputKind.file("a trace of a run") { path in
+    static let trace = OutputKind.file("a trace of a run", suffixes: [".json"]) { path in
         try missingMark(RunProfile.traceMark, in: path)
     }
 }

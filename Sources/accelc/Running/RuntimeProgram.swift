@@ -9,7 +9,7 @@ struct RuntimeProgram: RuntimeDriver {
     let folder: String?
     /// The Python interpreter: a name on PATH, or a path.
     let python: String
-    /// The time that a run may take.
+    /// The time that one run of a request may take.
     let seconds: Double
 
     /// The exit status of a program whose runtime is missing.
@@ -17,16 +17,22 @@ struct RuntimeProgram: RuntimeDriver {
     /// The file of a run's output and errors, beside the request.
     private static let output = "output.txt"
 
-    func run(_ runtime: ModelRuntime, in request: String) throws -> String? {
+    func run(_ runtime: ModelRuntime, in request: String, runs: Int) throws -> String? {
         let (program, interpreter) = (try program(of: runtime), try interpreter(for: runtime))
+        guard try isPython(interpreter, in: request) else {
+            throw RequestError(
+                "\(interpreter) is no Python interpreter; \(runtime.title) needs one that has \"\(runtime.installation)\": name it by "
+                    + "--python, or in ACCELC_PYTHON", status: .unavailable)
+        }
         let output = "\(request)/\(Self.output)"
         try AtomicFile.write("", to: output, as: .internal)
         var environment = ProcessEnvironment.all
         // Packages beside the program are not imported in place of the runtime, and nothing is written beside it.
         environment["PYTHONSAFEPATH"] = "1"
         environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        let allowed = seconds * Double(runs)
         let end = try HelperProcesses.run(
-            interpreter, [program, request], environment: environment, output: output, seconds: seconds)
+            interpreter, [program, request], environment: environment, output: output, seconds: allowed)
         let text = try MappedFile(output).bytes.withBytes { String(decoding: $0, as: UTF8.self) }
         let last = text.split(whereSeparator: \.isNewline).last.map { String($0.prefix(300)) }
         switch end {
@@ -35,7 +41,9 @@ struct RuntimeProgram: RuntimeDriver {
             throw RequestError(last ?? "\(runtime.title) is missing: \(runtime.installation)", status: .unavailable)
         case .exited(let status): return "its program ended with status \(status)" + (last.map { ": \($0)" } ?? "")
         case .killed(let signal): return "signal \(signal) ended its program" + (last.map { ": \($0)" } ?? "")
-        case .timedOut: return "its program was still running after \(Text.decimals(seconds, 0)) s (--runtime-timeout)"
+        case .timedOut:
+            let time = "\(Text.decimals(allowed, 0)) s for \(Wording.count(runs, "run"))"
+            return "its program was still running after \(time) (--runtime-timeout)"
         }
     }
 
@@ -46,6 +54,16 @@ struct RuntimeProgram: RuntimeDriver {
                     + "one by --python, or in ACCELC_PYTHON", status: .unavailable)
         }
         return path
+    }
+
+    /// Whether a program is Python: it answers as Python does.
+    private func isPython(_ path: String, in request: String) throws -> Bool {
+        let output = "\(request)/interpreter.txt"
+        try AtomicFile.write("", to: output, as: .internal)
+        let end = try HelperProcesses.run(
+            path, ["-c", "print(6 * 7)"], environment: ProcessEnvironment.all, output: output, seconds: 60)
+        let answer = try MappedFile(output).bytes.withBytes { String(decoding: $0, as: UTF8.self) }
+        return end == .exited(0) && answer.split(whereSeparator: \.isNewline).last == "42"
     }
 
     private func program(of runtime: ModelRuntime) throws -> String {

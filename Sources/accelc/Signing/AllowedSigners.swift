@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelHostTools
 
 /// Advice on files of allowed signers.
 enum AllowedSigners {
@@ -11,7 +12,7 @@ enum AllowedSigners {
         guard let bytes = try? MappedFile(path).bytes, bytes.count < 64 << 10 else { return }
         let words = bytes.withBytes { String(decoding: $0, as: UTF8.self) }.split { $0 == " " || $0.isNewline }
         // A public key begins with its type; a line of signers with the identity.
-        guard words.count >= 2, ["ssh-", "ecdsa-", "sk-"].contains(where: words[0].hasPrefix),
+        guard words.count >= 2, SSHKeygen.publicKeyTypes.contains(where: words[0].hasPrefix),
             words[1].hasPrefix("AAAA")
         else { return }
         throw RequestError(

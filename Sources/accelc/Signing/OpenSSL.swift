@@ -37,9 +37,12 @@ struct OpenSSL {
         let result = try tool.run(
             ["pkey"] + (isPrivate ? [] : ["-pubin"]) + ["-in", path, "-pubout"], input: [])
         guard result.isSuccess else {
-            let kind = isPrivate ? "private" : "public"
+            let (kind, remedy) =
+                isPrivate
+                ? ("private", "openssl ecparam -name prime256v1 -genkey -noout -out KEY makes one")
+                : ("public", "openssl pkey -in KEY -pubout -out PEM writes that of a private key")
             throw RequestError(
-                "\(path) is no \(kind) key in PEM that openssl reads\(result.message)", status: .unavailable)
+                "\(path) is no \(kind) key in PEM that openssl reads\(result.message); \(remedy)", status: .unavailable)
         }
         let lines = String(decoding: result.output, as: UTF8.self).split(separator: "\n")
         let bytes = Base64.bytes(of: lines.filter { !$0.hasPrefix("-") }.joined()) ?? []

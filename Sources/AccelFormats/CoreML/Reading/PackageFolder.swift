@@ -15,7 +15,7 @@ struct PackageFolder {
     init(_ path: String) throws {
         let manifest = "\(path)/Manifest.json"
         guard Files.kind(of: path) != nil else {
-            throw RequestError("there is no package at \(path)", status: .unavailable)
+            throw RequestError(Files.brokenLink(path) ?? "there is no package at \(path)", status: .unavailable)
         }
         guard Files.kind(of: manifest) != nil else {
             throw FormatError(file: path, reason: "has no Manifest.json, as every Core ML package has")

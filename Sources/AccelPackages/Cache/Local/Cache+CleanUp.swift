@@ -18,7 +18,7 @@ extension Cache {
         /// The number of records that stay whatever the limit because a blob of theirs is too young: without the record it would
         /// only be harder to find.
         public var youngRecords = 0
-        /// The bytes of their blobs.
+        /// The bytes of their blobs, without those that records in use have, too: what stays because of the young ones.
         public var youngRecordBytes = 0
         /// The number of blobs that no record names but that are too young to be removed, because a record may follow.
         public var youngBlobs = 0
@@ -58,20 +58,22 @@ extension Cache {
             }
             report.keptRecords += 1
         }
-        // Leased and young records stay in any case; the others share the remaining space.
+        // Leased and young records stay in any case; the others share the remaining space. Leased ones come first: what
+        // a young record shares with them would stay without it, too.
         let oldest = now - Int64(graceSeconds) * 1_000_000_000
         var fixed = Set<Digest>()
-        for entry in entries where isLeased(entry) || isYoung(entry, since: oldest) {
-            let before = report.keptBytes
+        for entry in entries where isLeased(entry) {
             keep(entry)
             fixed.insert(entry.record.key.digest)
-            if isLeased(entry) {
-                report.leasedRecords += 1
-            } else {
-                report.youngRecords += 1
-                report.youngRecordBytes += report.keptBytes - before
-            }
+            report.leasedRecords += 1
         }
+        let leasedBytes = report.keptBytes
+        for entry in entries where !isLeased(entry) && isYoung(entry, since: oldest) {
+            keep(entry)
+            fixed.insert(entry.record.key.digest)
+            report.youngRecords += 1
+        }
+        report.youngRecordBytes = report.keptBytes - leasedBytes
         var old: [CacheEntry] = []
         let isDerived = { (entry: CacheEntry) in entry.record.key.kind == .packedWeights }
         for entry in entries.filter({ !isDerived($0) }) + entries.filter(isDerived)
