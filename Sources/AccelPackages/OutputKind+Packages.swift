@@ -7,7 +7,7 @@ extension OutputKind {
     }
 
     /// A package in a zip archive.
-    public static let packageArchive = OutputKind.file("a package archive", suffixes: [".zip"]) { path in
+    public static let packageArchive = OutputKind.file("a package archive", suffixes: [".zip", ".accelpkg"]) { path in
         try refusalReason(for: PackageArchive(path))
     }
 

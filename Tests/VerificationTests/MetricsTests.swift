@@ -31,6 +31,27 @@ struct MetricsTests {
         #expect(Metrics([1, 0], against: [0, 0]).json["sqnr"] == "-infinity")
     }
 
+    @Test("a failure's value and limit differ as they are printed, however near they are")
+    func apart() throws {
+        let metrics = Metrics([3, 4, -1], against: [3, 4.001, -1])
+        for part in [1e-2, 1e-4, 1e-6, 1e-8] {
+            let beyond = [
+                Tolerance(sqnr: metrics.sqnr * (1 + part), origin: ""),
+                Tolerance(maximumError: metrics.maximumError * (1 - part), origin: ""),
+                Tolerance(relativeL2: metrics.relativeL2 * (1 - part), origin: ""),
+                Tolerance(cosine: metrics.cosine + (1 - metrics.cosine) * max(part, 1e-3), origin: ""),
+            ]
+            for limit in beyond {
+                let words = try #require(limit.failureReason(for: metrics)).split(separator: " ").compactMap {
+                    Double($0)
+                }
+                #expect(words.count == 2 && words[0] != words[1], "\(words)")
+            }
+        }
+        #expect(Tolerance(cosine: 0.99999999, origin: "").summary == "cosine >= 0.99999999")
+        #expect(Tolerance(sqnr: 25.125, cosine: 0.98, origin: "").summary == "SQNR >= 25.125 dB, cosine >= 0.980000")
+    }
+
     @Test(
         "sums of any length, with what is not finite anywhere, are those of a plain loop",
         arguments: [1, 7, 8, 4095, 9001])
