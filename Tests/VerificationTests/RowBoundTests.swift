@@ -100,6 +100,26 @@ struct RowBoundTests {
         #expect(failureReason()?.hasPrefix("row 0: ") == true)
     }
 
+    @Test("codes by gptq make up for the errors of coarser weights before them, and others do not")
+    func mixedBits() throws {
+        var generator = SeededGenerator(seed: 7)
+        let floats = (0..<64 * 48).map { _ in Float.random(in: -1...1, using: &generator) }
+        let source = StoredTensor(name: "w", floats: floats, shape: [64, 48])
+        let coarse = try CompressedTensor.compressing(source, with: try Codecs.codec("int4"), threads: 1).tensor
+        let loss = RowBound.loss(of: [coarse])
+        #expect(abs(loss - pow(2, -8)) < 1e-3)
+        // A quarter of the loss of four bits, which is 12 times and more that of eight.
+        let stored = zip(floats, coarse.floats()).map { $0 + ($1 - $0) / 2 }
+        func failureReason(_ codec: String, among others: Double) throws -> String? {
+            let bound = try RowBound(of: source, as: try Codecs.codec(codec), among: others, threads: 1)
+            return bound.verdict([bound.sums(0..<64, stored: stored, source: floats)], because: .calibration)
+                .failureReason
+        }
+        #expect(try failureReason("int8:method=gptq", among: loss) == nil)
+        #expect(try failureReason("int8:method=gptq", among: 0) != nil)
+        #expect(try failureReason("int8:method=weighted", among: loss) != nil)
+    }
+
     private static func report(_ program: ModelPlan, _ model: TinyModel) throws -> ParityReport {
         try Parity(of: .planned(program), against: .reference([model.program])).check(.init(stages: [.weights]))
     }
