@@ -107,7 +107,7 @@ struct RowBoundTests {
         let source = StoredTensor(name: "w", floats: floats, shape: [64, 48])
         let coarse = try CompressedTensor.compressing(source, with: try Codecs.codec("int4"), threads: 1).tensor
         let loss = RowBound.loss(of: [coarse])
-        #expect(abs(loss - pow(2, -8)) < 1e-3)
+        #expect(loss == 0x1p-8)
         // A quarter of the loss of four bits, which is 12 times and more that of eight.
         let stored = zip(floats, coarse.floats()).map { $0 + ($1 - $0) / 2 }
         func failureReason(_ codec: String, among others: Double) throws -> String? {
