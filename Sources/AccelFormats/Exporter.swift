@@ -19,6 +19,8 @@ public protocol Exporter: Sendable {
     static var version: Int { get }
     /// Whether the output depends on the shapes of the functions.
     static var dependsOnShapes: Bool { get }
+    /// Whether matrices of a model may have different schemes.
+    static var mixesSchemes: Bool { get }
     /// The families, by `ModelFamily.name`, that the format has models of; nil for all.
     static var families: [String]? { get }
     /// Returns why the format does not hold a matrix of float32 weights in a scheme; nil if it does. For tables of formats; `check`
@@ -47,6 +49,7 @@ public protocol Exporter: Sendable {
 
 extension Exporter {
     public static var dependsOnShapes: Bool { true }
+    public static var mixesSchemes: Bool { true }
     public static var plainScheme: String { "float16" }
     public static var families: [String]? { nil }
     public static var schemeOption: ExportOption? { nil }

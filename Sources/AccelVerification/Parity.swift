@@ -19,6 +19,9 @@ public struct Parity: Sendable {
         public var profile: DeviceProfile?
         /// The threads that decode weights and run kernels. Results do not depend on it.
         public var threads: Int
+        /// Rank weights by what they cost the outputs, with the rules that would help; without effect for a format whose weights all
+        /// have one scheme.
+        public var ranksWeights = true
 
         /// Creates options; by default all stages run on drawn inputs within the default limits.
         public init(

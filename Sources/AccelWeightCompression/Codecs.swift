@@ -85,6 +85,11 @@ public enum Codecs {
                 throw RequestError("\(specification): \(sides[0]) is given twice")
             }
         }
-        return try CodecOptionValues(type, given, around: inner)
+        do {
+            return try CodecOptionValues(type, given, around: inner)
+        } catch {
+            guard let meant = SchemeNames.withCommas(specification) else { throw error }
+            throw RequestError("\(specification): options are separated by commas\(suggestion(meant))")
+        }
     }
 }

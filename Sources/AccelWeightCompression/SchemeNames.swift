@@ -91,6 +91,14 @@ enum SchemeNames {
         return options.isEmpty ? nil : valid("\(type.name):\(options.joined(separator: ","))")
     }
 
+    /// Returns `palette:bits=4,group=16` for `palette:bits=4;group=16`; nil if that is no specification.
+    static func withCommas(_ specification: String) -> String? {
+        guard let colon = specification.firstIndex(of: ":") else { return nil }
+        let options = specification[specification.index(after: colon)...].split { ",;: /".contains($0) }
+        let meant = "\(specification[...colon])\(options.joined(separator: ","))"
+        return meant == specification ? nil : valid(meant)
+    }
+
     /// Returns what a scheme takes in place of a word that is no option of it.
     static func form(of word: String, in type: any WeightCodec.Type) -> String {
         let options = type.options.filter { !$0.isFilledIn }

@@ -13,6 +13,7 @@ public struct CTranslate2Exporter: Exporter {
     public static let output = OutputKind.ctranslate2Folder
     public static let version = 1
     public static let dependsOnShapes = false
+    public static let mixesSchemes = false
     public static let plainScheme = "stored"
 
     static let quantization = ExportOption(

@@ -13,6 +13,7 @@ public struct WhisperCPPExporter: Exporter {
     public static let output = list.kind
     public static let version = 1
     public static let dependsOnShapes = false
+    public static let mixesSchemes = false
     /// As whisper.cpp's own converter stores convolutions, and rounds positions.
     public static let plainScheme = "float16"
 

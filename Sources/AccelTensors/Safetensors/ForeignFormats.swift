@@ -47,7 +47,7 @@ public enum ForeignFormat: Sendable {
             self = .numpy
         } else if Self.isModelProto(start) {
             self = .onnx
-        } else if Self.isText(start) {
+        } else if Self.isText(start) || Self.isUTF16(start) {
             self = .text
         } else {
             return nil
@@ -65,6 +65,12 @@ public enum ForeignFormat: Sendable {
         guard start.count > 4, start[0] == 0x08, (1...20).contains(start[1]), start[2] == 0x12 else { return false }
         let name = start[4...].prefix(Int(start[3]))
         return !name.isEmpty && name.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
+    /// Returns whether bytes begin with the byte order mark of UTF-16, and with more than the length of a small header.
+    private static func isUTF16(_ start: [UInt8]) -> Bool {
+        [[0xFF, 0xFE], [0xFE, 0xFF]].contains(Array(start.prefix(2)))
+            && start.dropFirst(4).prefix(4).contains { $0 != 0 }
     }
 
     /// Returns whether bytes are UTF-8 without control characters. The last character may be cut.

@@ -60,7 +60,9 @@ struct SafetensorsHeader {
         }
         guard file.count >= 8 else {
             throw refused(
-                "the file has \(file.count) bytes, but a safetensors file starts with 8 bytes that hold the length of its header"
+                file.count == 0
+                    ? "the file is empty (it has 0 bytes), expected safetensors"
+                    : "the file has \(file.count) bytes, but a safetensors file starts with 8 bytes that hold the length of its header"
             )
         }
         let length = file.withBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }

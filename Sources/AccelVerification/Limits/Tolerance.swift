@@ -48,7 +48,7 @@ public struct Tolerance: Equatable, Sendable {
             reasons.append("relative L2 \(value) > \(limit)")
         }
         if let limit = cosine, !(metrics.cosine >= limit) {
-            let (value, limit) = Figure.apart(metrics.cosine, limit, Figure.cosine)
+            let (value, limit) = Figure.apart(metrics.cosine, limit) { NumberText.fixed($0, digits: 6 + $1) }
             reasons.append("cosine \(value) < \(limit)")
         }
         return reasons.isEmpty ? nil : reasons.joined(separator: ", ")

@@ -39,7 +39,7 @@ package enum Figure {
     /// Returns two different figures with as many digits as tell them apart.
     /// - Parameter text: returns a figure with digits added to the usual ones.
     static func apart(_ value: Double, _ limit: Double, _ text: (Double, Int) -> String) -> (String, String) {
-        let more = (0..<12).first { text(value, $0) != text(limit, $0) } ?? 12
+        let more = (0..<10).first { text(value, $0) != text(limit, $0) } ?? 10
         return (text(value, more), text(limit, more))
     }
 

@@ -59,15 +59,17 @@ extension ParityReport {
 
     /// A line for each failure: the stage, the name and the reason.
     public var failedLines: [String] {
-        failures.map { $0.name == Self.sizeName ? "limit: \($0.reason)" : "\($0.stage.code) \($0.name): \($0.reason)" }
+        let limits = Set(sizes.filter { $0.failure != nil }.map(\.what))
+        return failures.map {
+            limits.contains($0.name) ? "limit: \($0.reason)" : "\($0.stage.code) \($0.name): \($0.reason)"
+        }
     }
 
     private static let listed = 12
 
     private func section(_ stage: Stage, width: Int, _ style: TerminalStyle) -> [String] {
         let count = comparisons(in: stage)
-        // The limits of sizes have a section of their own.
-        let bad = failures(in: stage) - (stage == .weights ? sizes.count { $0.failure != nil } : 0)
+        let bad = failures(in: stage)
         let state = count == 0 ? "not compared" : bad == 0 ? style.good("passed") : style.bad("\(bad) failed")
         let title = style.strong("\(stage.code) \(stage.title)")
         switch stage {

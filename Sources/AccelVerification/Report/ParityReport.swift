@@ -242,9 +242,6 @@ extension ParityReport {
         case nothingCompared
     }
 
-    /// The name of failures of sizes, memory and speed, which are no stage's.
-    static let sizeName = "size"
-
     /// All failures: mistakes of the budget, then exceeded limits in the order of the stages, then items that were not
     /// compared.
     public var failures: [(stage: Stage, name: String, reason: String)] {
@@ -252,7 +249,7 @@ extension ParityReport {
             + (structure?.differences ?? []).map { (.structure, $0.name, $0.reason) }
             + misfits.map { (.weights, "weights", $0) }
             + weights.compactMap { row in row.failure.map { (.weights, row.name, $0) } }
-            + sizes.compactMap { row in row.failure.map { (.weights, Self.sizeName, $0) } }
+            + sizes.compactMap { row in row.failure.map { (.weights, row.what, $0) } }
             + operators.compactMap { row in row.failure.map { (.operators, title(of: row), $0) } }
             + outputs.compactMap { row in
                 row.failure.map { (row.stage, "\(row.function) \(row.name), \(row.reference.rawValue)", $0) }
@@ -270,8 +267,11 @@ extension ParityReport {
         }
     }
 
-    /// Returns the number of failures of a stage.
-    public func failures(in stage: Stage) -> Int { failures.count { $0.stage == stage } }
+    /// Returns the number of failures of a stage. Limits of size, memory and speed, which `failures` list beside those of weights, are
+    /// no stage's.
+    public func failures(in stage: Stage) -> Int {
+        failures.count { $0.stage == stage } - (stage == .weights ? sizes.count { $0.failure != nil } : 0)
+    }
 
     /// `failed` if there is any failure. Otherwise `passed` if the outputs were compared, or, if the output stage was
     /// not requested, if anything was.

@@ -25,7 +25,7 @@ struct RuntimeStages: StageRunner {
             let others = ModelRuntimes.all.filter { $0.formats.contains { $0.name == source.format.name } }
             let hint =
                 others.first.map { ": use --runtime \($0.name)" }
-                ?? ": export it first, by accelc export --format \(runtime.formats.first?.name ?? runtime.name)"
+                ?? ": export the model itself for it, by accelc export MODEL --format \(runtime.formats.first?.name ?? runtime.name)"
             throw RequestError("\(runtime.title) does not run \(source.format.title) (\(source.path))\(hint)")
         }
         let stored = try source.weights

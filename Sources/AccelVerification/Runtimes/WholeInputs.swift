@@ -23,7 +23,8 @@ struct WholeInputs {
         }
         for program in programs {
             guard let leading = Self.leadingInput(of: program) else {
-                skip(program.name, "the runtime takes no inputs of its kinds")
+                skip(
+                    program.name, "the runtime takes whole inputs, and gives no outputs of this part alone")
                 continue
             }
             guard let given else {

@@ -149,7 +149,7 @@ struct ProgramStages: StageRunner {
 
     /// Ranks the weights. A package that is known to differ from the model is not ranked.
     private mutating func rankWeights() {
-        guard report.structure?.differences.isEmpty != false else { return }
+        guard options.ranksWeights, report.structure?.differences.isEmpty != false else { return }
         do {
             report.losses = try losses()
             guard let recipe = package?.manifest.provenance.recipe else { return }
@@ -198,7 +198,9 @@ struct ProgramStages: StageRunner {
                 drawn.append(function.name)
             } else {
                 report.notCompared.append(
-                    .init(stage: .outputs, name: function.name, reason: "the inputs are not of its shapes"))
+                    .init(
+                        stage: .outputs, name: function.name,
+                        reason: "the inputs lack some of its own, or have other shapes"))
             }
         }
         if options.inputs.seed == nil, !drawn.isEmpty { report.draw(for: drawn, seed: seed) }

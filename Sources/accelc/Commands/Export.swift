@@ -85,6 +85,7 @@ enum ExportCommand: Command {
             {
                 console.warning("--\(option.name) has no effect with --format \(type.name): its runtimes choose that")
             }
+            (conversion.shapes, conversion.shapeFiles) = ([], [])
         }
         let made = try ModelExport(of: conversion, to: type, choices: ExportOptionValues(type.options, arguments))
             .export(to: output, settings, emit: ConversionConsole(console).show)

@@ -138,6 +138,7 @@ enum RunCommand: Command {
         }
         var result = RunPlan.Result()
         let times = arguments.integer(times) ?? 1
+        var fastest = result.runs
         let progress = console.progress("running", total: times * plan.runs)
         for number in 1...times {
             session.reset()
@@ -148,7 +149,9 @@ enum RunCommand: Command {
                 }
             }
             recorder?.end()
+            if timing.runs.last == timing.best { fastest = result.runs }
         }
+        result.runs = fastest
         let made = result.outputs + (result.generated.map { [$0] } ?? [])
         if let path = arguments[outputs] { try SafetensorsWriter.write(made, to: path, as: .outputs) }
         if let path = arguments[states] {

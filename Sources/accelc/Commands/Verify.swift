@@ -102,7 +102,8 @@ enum VerifyCommand: Command {
         if arguments.has(ProfileArguments.profile), !(source is PackagedModel) {
             throw arguments.usage("has no --profile for \(source.format.title): its limits are for packages")
         }
-        let options = try options(arguments, console)
+        var options = try options(arguments, console)
+        options.ranksWeights = source.format.exporter?.mixesSchemes ?? true
         // Before the model is read and converted.
         if let budget = options.budget {
             try subject.requireResources(of: budget, hasReference: arguments.has(against))
@@ -126,7 +127,8 @@ enum VerifyCommand: Command {
             report.selfTest = try SelfTest(of: subject, against: reference)
                 .run(threads: console.threads) { progress.step($0) }
         }
-        if let package = (source as? PackagedModel)?.package, !arguments.has(only) {
+        // A comparison with another model says nothing of the package.
+        if let package = (source as? PackagedModel)?.package, !arguments.has(only), report.foreignModel == nil {
             keep(report, in: package, console)
         }
         return try show(report, arguments, console)

@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelConversion
 import AccelFormats
+import AccelPackages
 import AccelTensors
 
 /// The kind of file or folder at a path: a model of one of the formats, or another kind that commands read or refuse
@@ -133,7 +134,13 @@ extension Arguments {
         try refuseFolder(takes, path, argument)
         try refusePart(takes, path)
         let kinds = PathKind.kinds(of: path)
+        try refusePackagePart(takes, path, kinds)
         guard let kind = kinds.first else {
+            if takes == [.package], [.file, .folder].contains(Files.kind(of: path)) {
+                throw RequestError(
+                    "\(path) is no package; \(command.name) takes \(PathKind.package.title) \(argument), as convert writes it"
+                )
+            }
             // Values, text or standard input in place of a file.
             let isNoName = path == "-" || path.contains { "=, ".contains($0) }
             if takes == [.tensors], isNoName, Files.kind(of: path) == nil {
@@ -167,6 +174,16 @@ extension Arguments {
         throw RequestError(
             "\(path) is a folder; \(command.name) takes \(PathKind.titles(of: takes)) \(argument): one file with a tensor for "
                 + "each input\(hint)")
+    }
+
+    /// Refuses a file of a package in place of the package.
+    private func refusePackagePart(_ takes: [PathKind], _ path: String, _ kinds: [PathKind]) throws {
+        let documents: [PathKind] = [.report, .recipe, .tensors]
+        guard takes.contains(.package), !kinds.contains(where: { documents.contains($0) && takes.contains($0) }),
+            Files.kind(of: path) == .file, let folder = Files.parentFolder(of: path),
+            AcceleratorPackage.looksLikePackage(at: folder)
+        else { return }
+        throw RequestError("\(path) is one file of a package: give its folder, \(folder)")
     }
 
     /// Refuses a file of a model's folder in place of the folder.

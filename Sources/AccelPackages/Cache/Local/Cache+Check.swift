@@ -59,10 +59,12 @@ extension Cache {
         }
         for key in folder.survey(.packages).digests {
             let path = folder.packagePath(key)
-            guard let record = try? folder.record(key), !record.files.allSatisfy({ isWhole($0, in: path) }) else {
-                continue
-            }
-            damage.append(Damage(path: path, reason: "a file in it is not the one that the record names"))
+            guard let record = try? folder.record(key),
+                let changed = record.files.first(where: { !isWhole($0, in: path) })
+            else { continue }
+            let reason = "its \(changed.path) is not the one that the record names"
+            let remedy = "the next \"accelc cache get\" of it, or --repair, makes the folder anew"
+            damage.append(Damage(path: path, reason: "\(reason): \(remedy)"))
             // Its contents have been checked separately, so it can be assembled again.
             if repairing { try folder.removePackage(path) }
         }
