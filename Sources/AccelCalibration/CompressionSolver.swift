@@ -245,15 +245,23 @@ public struct CompressionSolver {
         zip(weights, zip(candidates, hulls)).compactMap { weight, known -> WeightLoss? in
             guard let codec = plan.codecs[weight.source.name] else { return nil }
             let current = Self.current(codec, for: weight.source, among: known.0)
-            let next = known.1.first { $0.bytes > current.bytes && $0.error < current.error }
-            return WeightLoss(weight.source.name, current, next: next)
+            let larger = known.1.first { $0.bytes > current.bytes && $0.error < current.error }
+            // As the plan stores the weight, and with what it would be stored by.
+            let next = larger.flatMap { larger in
+                WeightLoss.Remedy.advised(larger.codec, for: codec).map {
+                    SchemeCandidate(codec: $0, bytes: larger.bytes, error: larger.error)
+                }
+            }
+            let own = SchemeCandidate(codec: codec, bytes: current.bytes, error: current.error)
+            return WeightLoss(weight.source.name, own, next: next)
         }.ranked
     }
 
     private func all(_ candidates: [[SchemeCandidate]]) -> [(weight: String, losses: [WeightLoss])] {
         zip(weights, candidates).map { weight, candidates in
             let name = weight.source.name
-            return (name, candidates.sorted { $0.bytes < $1.bytes }.map { WeightLoss(name, $0, next: nil) })
+            let plain = candidates.map { SchemeCandidate(codec: $0.codec.dataFree, bytes: $0.bytes, error: $0.error) }
+            return (name, plain.sorted { $0.bytes < $1.bytes }.map { WeightLoss(name, $0, next: nil) })
         }
     }
 
@@ -321,10 +329,9 @@ public struct CompressionSolver {
 extension WeightLoss {
     fileprivate init(_ name: String, _ candidate: SchemeCandidate, next: SchemeCandidate?) {
         let remedy = next.map {
-            Remedy(codec: $0.codec.dataFree, bytes: $0.bytes, sqnr: WeightLoss.decibels($0.error))
+            Remedy(codec: $0.codec, bytes: $0.bytes, sqnr: WeightLoss.decibels($0.error))
         }
         self.init(
-            name, candidate.codec.dataFree.values.request, bytes: candidate.bytes, error: candidate.error,
-            remedy: remedy)
+            name, candidate.codec.values.request, bytes: candidate.bytes, error: candidate.error, remedy: remedy)
     }
 }

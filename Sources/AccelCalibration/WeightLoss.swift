@@ -166,7 +166,7 @@ extension WeightLoss.Remedy {
 
     /// Returns a scheme as it is advised for a weight. One by gptq makes up for the errors of the weights before it, so that one without
     /// gptq would do worse there; nil for schemes that gptq does not know.
-    fileprivate static func advised(_ codec: any WeightCodec, for own: (any WeightCodec)?) -> (any WeightCodec)? {
+    static func advised(_ codec: any WeightCodec, for own: (any WeightCodec)?) -> (any WeightCodec)? {
         guard own?.method == .gptq else { return codec }
         guard !codec.values["method"].isEmpty else { return nil }
         return try? Codecs.codec(codec.values.replacing("method", by: "gptq").fullSpecification)

@@ -178,7 +178,14 @@ struct ProgramStages: StageRunner {
             }
         } else {
             let given = try given(options.inputs)
-            if case .file = options.inputs { report.countRuns(given.count) }
+            if case .file = options.inputs {
+                report.countRuns(given.count)
+                let isPadded = given.contains { run in
+                    program.functions[run.function].input(.attentionMask)
+                        .flatMap { run.feed.inputs[$0.name] }?.integers.contains(0) ?? false
+                }
+                if isPadded { report.inputs += "; padding counts, as it does not in the figures of convert" }
+            }
             if let golden = options.inputs.golden { requireOutputs(of: golden, running: given) }
             for (index, feed, golden) in given {
                 // One sample is enough for the operators.

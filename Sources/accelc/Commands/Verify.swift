@@ -8,7 +8,9 @@ enum VerifyCommand: Command {
     static let name = "verify"
     static let summary = "compare a package with the model that it was made from, or with golden outputs"
     static let package = Positional(
-        "PACKAGE", "a package (folder or zip), a Core ML package, or any other model", takes: PathKind.models)
+        "PACKAGE",
+        "a package (folder or zip), a Core ML package, or any other model (of Core AI with --runtime coreai)",
+        takes: PathKind.models)
     static let against = Option(
         "against", .input("MODEL"),
         "the model, as convert takes it: it is converted again, and all that it gives has to be compared",

@@ -79,11 +79,13 @@ struct Timing {
     /// The speeds of a decoder: tokens per second of the prompt and of generation, and the times of the first block (the prefill) and
     /// of the others (decode steps), if there are several.
     func lines(of result: RunPlan.Result) -> [String] {
-        var lines = runs.count > 1 ? ["  of the fastest run:"] : []
+        var lines: [String] = []
         for (name, part) in [("prompt", result.prompt), ("generation", result.generation)] where part.tokens > 0 {
             let time = "\(Text.decimals(milliseconds(part.duration), 3)) ms"
             let speed = Text.decimals(Self.perSecond(part.tokens, part.duration), 1)
-            lines.append("  \(name): \(Wording.count(part.tokens, "token")) in \(time), \(speed) tokens per second")
+            lines.append(
+                "  \(name): \(Wording.count(part.tokens, "token")) in \(time), \(speed) tokens per second"
+                    + (runs.count > 1 ? " (the fastest run)" : ""))
         }
         if result.generation.tokens > 0 {
             lines.append("  the prompt's time includes the first token that is generated")
