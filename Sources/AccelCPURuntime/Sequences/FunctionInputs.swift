@@ -244,7 +244,7 @@ public struct FunctionInputs: Sendable {
         let batches = Set(ports.compactMap(\.shape.dimensions.first)).sorted()
         let expected =
             isOfBlocks
-            ? batches.map { "I64[\($0),N] of N tokens" }.joined(separator: " or ")
+            ? batches.map { "I64[\($0),N] or I32[\($0),N] of N tokens" }.joined(separator: " or ")
             : Set(ports.map(\.typeText)).sorted().joined(separator: " or ")
         return "\"\(name)\": expected \(expected), found \(tensor.elementType.rawValue)\(tensor.shape)"
     }

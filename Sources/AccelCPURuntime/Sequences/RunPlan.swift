@@ -64,8 +64,9 @@ public struct RunPlan: Sendable {
                     + "position in a cache")
         }
         let others = decoder.inputs.filter { $0.name != tokens.name && $0.name != decoder.input(.position)?.name }
+        let rows = tokens.shape.dimensions.first ?? 1
         let expected =
-            ["\"\(tokens.name)\" I64[\(tokens.shape.dimensions.first ?? 1),N] of N tokens"]
+            ["\"\(tokens.name)\" I64[\(rows),N] or I32[\(rows),N] of N tokens"]
             + others.map { "\"\($0.name)\" \($0.typeText)" }
         let found = inputs.tensors.sorted { $0.key < $1.key }.map {
             "\"\($0.key)\" \($0.value.elementType.rawValue)\($0.value.shape)"

@@ -120,7 +120,7 @@ extension SafetensorsFile {
                 file: error.file, location: error.location,
                 reason: error.reason
                     + "; inputs are tensors: of text, the tokens that the model's tokenizer makes of it, "
-                    + "I64 [batch,tokens]")
+                    + "I64 or I32 [batch,tokens]")
         }
     }
 }

@@ -9,7 +9,7 @@ enum VerifyCommand: Command {
     static let summary = "compare a package with the model that it was made from, or with golden outputs"
     static let package = Positional(
         "PACKAGE",
-        "a package (folder or zip), a Core ML package, or any other model (of Core AI with --runtime coreai)",
+        "a package (folder or zip), a Core ML package, or any other model (of Core AI and CTranslate2 with --runtime)",
         takes: PathKind.models)
     static let against = Option(
         "against", .input("MODEL"),
