@@ -48,6 +48,7 @@ struct GGUFTokenizer {
             }
         } catch let gap as Gap {
             metadata = [("\(Self.prefix).model", .string("none"))]
+            try addStopTokens(files, vocabulary)
             remark = "the file has no tokenizer, so that programs have to pass token numbers: \(gap.reason)"
         }
     }
@@ -206,6 +207,23 @@ struct GGUFTokenizer {
             )
         }
         return tokens
+    }
+
+    /// Adds the tokens that end a text, which a file without a tokenizer has too: of several the first two, as `eos` and `eot`.
+    private mutating func addStopTokens(_ files: TokenizerFiles, _ vocabulary: Int) throws {
+        let named = try ["generation_config.json", GGUFSettings.fileName].compactMap { name in
+            try files.document(name)?["eos_token_id"]
+        }
+        guard let field = named.first(where: { $0.exists && $0.value != .null }) else { return }
+        var numbers: [Int] = []
+        if case .array? = field.value {
+            numbers = try field.array().map { try $0.int() }
+        } else {
+            numbers = [try field.int()]
+        }
+        for (key, number) in zip(["eos", "eot"], numbers) where (0..<vocabulary).contains(number) {
+            add("\(key)_token_id", .uint32(UInt32(number)))
+        }
     }
 
     /// Adds the numbers of special tokens, and the template of chats.

@@ -36,10 +36,11 @@ package enum Figure {
         return value < 1 && text.hasPrefix("1.") ? "0." + String(repeating: "9", count: 6 + more) : text
     }
 
-    /// Returns two different figures with as many digits as tell them apart.
+    /// Returns two different figures with as many digits as tell them apart, and as the limit was written down with.
     /// - Parameter text: returns a figure with digits added to the usual ones.
     static func apart(_ value: Double, _ limit: Double, _ text: (Double, Int) -> String) -> (String, String) {
-        let more = (0..<10).first { text(value, $0) != text(limit, $0) } ?? 10
+        let written = (0..<10).first { Double(text(limit, $0)) == limit } ?? 0
+        let more = (written..<10).first { text(value, $0) != text(limit, $0) } ?? 10
         return (text(value, more), text(limit, more))
     }
 

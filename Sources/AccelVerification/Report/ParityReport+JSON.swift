@@ -26,7 +26,8 @@ extension ParityReport {
                 }),
             "failures": .array(
                 failures.map {
-                    ["stage": .string($0.stage.code), "name": .string($0.name), "reason": .string($0.reason)]
+                    let stage = isLimit($0.name) ? "limits" : $0.stage.code
+                    return ["stage": .string(stage), "name": .string($0.name), "reason": .string($0.reason)]
                 }),
             "uncheckedLimits": .array(uncheckedLimits.map { .string($0) }),
             "notCompared": .array(

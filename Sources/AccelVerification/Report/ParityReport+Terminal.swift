@@ -59,9 +59,8 @@ extension ParityReport {
 
     /// A line for each failure: the stage, the name and the reason.
     public var failedLines: [String] {
-        let limits = Set(sizes.filter { $0.failure != nil }.map(\.what))
-        return failures.map {
-            limits.contains($0.name) ? "limit: \($0.reason)" : "\($0.stage.code) \($0.name): \($0.reason)"
+        failures.map {
+            isLimit($0.name) ? "limit: \($0.reason)" : "\($0.stage.code) \($0.name): \($0.reason)"
         }
     }
 

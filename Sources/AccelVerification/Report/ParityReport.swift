@@ -267,6 +267,9 @@ extension ParityReport {
         }
     }
 
+    /// Whether a failure of this name is that of a limit of size, memory or speed.
+    func isLimit(_ name: String) -> Bool { sizes.contains { $0.what == name && $0.failure != nil } }
+
     /// Returns the number of failures of a stage. Limits of size, memory and speed, which `failures` list beside those of weights, are
     /// no stage's.
     public func failures(in stage: Stage) -> Int {
