@@ -1,4 +1,4 @@
-"""Runs a Core ML package on a Mac on what `accelc verify record` bundled, and saves what it gives for `accelc verify replay`.
+"""Runs a Core ML package on a Mac on what `accelc verify-record` bundled, and saves what it gives for `accelc verify-replay`.
 
 usage: coreml_replay.py PACKAGE BUNDLE OUTPUTS.safetensors [all|cpu|gpu|ane]     (wants macOS, coremltools and safetensors)
 """

@@ -149,11 +149,10 @@ extension WeightLoss.Remedy {
     /// Returns the smallest scheme of the solver's, or of the kind of the weight's codec, that clearly loses less than a weight's own,
     /// else the best one; nil if none does.
     fileprivate static func finding(
-        for source: StoredTensor, _ codec: (any WeightCodec)?, _ loss: WeightLoss,
+        for source: StoredTensor, _ own: (any WeightCodec)?, _ loss: WeightLoss,
         _ error: (CompressedTensor) throws -> Double, threads: Int
     ) throws -> WeightLoss.Remedy? {
         var best: WeightLoss.Remedy?
-        let own = codec
         for (codec, bytes) in try CandidateSchemes.codecs(for: source, like: own) where bytes > loss.bytes {
             guard let advised = advised(codec, for: own) else { continue }
             let tensor = try CompressedTensor.compressing(source, with: codec, threads: threads).tensor

@@ -49,12 +49,11 @@ struct PackageFolder: PackageFiles {
     }
 
     func content(_ name: String) throws -> ByteView {
-        guard Files.kindWithoutFollowing("\(opened?.lastingPath ?? path)/\(name)") != nil else {
-            throw FormatError(file: describe(name), reason: "is missing; \(PackageFormat.damageAdvice)")
-        }
-        guard let folder = opened?.lastingPath else { return try MappedFile(name, inside: path).bytes }
+        let folder = opened?.lastingPath ?? path
         do {
             return try MappedFile(name, inside: folder).bytes
+        } catch  where Files.kindWithoutFollowing("\(folder)/\(name)") == nil {
+            throw FormatError(file: describe(name), reason: "is missing; \(PackageFormat.damageAdvice)")
         } catch let error as FormatError {
             throw FormatError(file: describe(name), location: error.location, reason: error.reason)
         } catch let error as RequestError {

@@ -88,7 +88,7 @@ public enum Codecs {
         do {
             return try CodecOptionValues(type, given, around: inner)
         } catch {
-            guard let meant = SchemeNames.withCommas(specification) else { throw error }
+            guard let meant = SchemeNames.separated(specification) else { throw error }
             throw RequestError("\(specification): options are separated by commas\(suggestion(meant))")
         }
     }

@@ -56,13 +56,13 @@ enum SchemeNames {
         return isInteger && !integer.isEmpty ? integer : integer + palette
     }
 
-    /// Returns `int4:block=32` for `int4,block=32` or `int4 block=32`; nil if that is no specification.
-    private static func separated(_ specification: String) -> String? {
-        guard let end = specification.firstIndex(where: { ":, =/".contains($0) }), specification[end] != ":" else {
-            return nil
-        }
-        let options = specification[specification.index(after: end)...].filter { $0 != " " }
-        return valid("\(specification[..<end].lowercased()):\(options)")
+    /// Returns `palette:bits=4,group=16` for `palette:bits=4;group=16`, `palette,bits=4 group=16` and the like; nil if that is no
+    /// specification, or the same one.
+    static func separated(_ specification: String) -> String? {
+        guard let end = specification.firstIndex(where: { ":,; =/".contains($0) }) else { return nil }
+        let options = specification[specification.index(after: end)...].split { ",;: /".contains($0) }
+        let meant = "\(specification[..<end].lowercased()):\(options.joined(separator: ","))"
+        return meant == specification ? nil : valid(meant)
     }
 
     /// Returns a specification with the names of options that were left out, as in `palette:4`; nil if no option takes the value.
@@ -89,14 +89,6 @@ enum SchemeNames {
             options.append("\(option.name)=\(value)")
         }
         return options.isEmpty ? nil : valid("\(type.name):\(options.joined(separator: ","))")
-    }
-
-    /// Returns `palette:bits=4,group=16` for `palette:bits=4;group=16`; nil if that is no specification.
-    static func withCommas(_ specification: String) -> String? {
-        guard let colon = specification.firstIndex(of: ":") else { return nil }
-        let options = specification[specification.index(after: colon)...].split { ",;: /".contains($0) }
-        let meant = "\(specification[...colon])\(options.joined(separator: ","))"
-        return meant == specification ? nil : valid(meant)
     }
 
     /// Returns what a scheme takes in place of a word that is no option of it.

@@ -211,17 +211,7 @@ struct GGUFTokenizer {
 
     /// Adds the tokens that end a text, which a file without a tokenizer has too: of several the first two, as `eos` and `eot`.
     private mutating func addStopTokens(_ files: TokenizerFiles, _ vocabulary: Int) throws {
-        let named = try ["generation_config.json", GGUFSettings.fileName].compactMap { name in
-            try files.document(name)?["eos_token_id"]
-        }
-        guard let field = named.first(where: { $0.exists && $0.value != .null }) else { return }
-        var numbers: [Int] = []
-        if case .array? = field.value {
-            numbers = try field.array().map { try $0.int() }
-        } else {
-            numbers = [try field.int()]
-        }
-        for (key, number) in zip(["eos", "eot"], numbers) where (0..<vocabulary).contains(number) {
+        for (key, number) in zip(["eos", "eot"], try StopTokens.numbers(in: files.document)) where number < vocabulary {
             add("\(key)_token_id", .uint32(UInt32(number)))
         }
     }

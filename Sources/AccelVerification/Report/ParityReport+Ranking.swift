@@ -32,6 +32,7 @@ extension ParityReport {
                 loss.scheme != usual && !worst.contains { $0.name == loss.name && $0.rule != nil }
             }
         let shown = kept.count <= Self.keptLines ? kept.compactMap(\.keepingRule) : []
+        let left = kept.count - shown.count
         let more = worst.reduce(0) { $0 + ($1.remedy.map { $0.bytes } ?? $1.bytes) - $1.bytes }
         let base = recipeDefault ?? usual
         let samples = (rules + shown + [base]).contains { $0.contains("method=") } ? " and --calibrate" : ""
@@ -43,11 +44,11 @@ extension ParityReport {
                         : "in a file for convert --recipe\(samples): {\"default\":\"\(base)\",\"rules\":[...]}")
             ]
             + (rules + shown).enumerated().map { "    \($1)\($0 < rules.count + shown.count - 1 ? "," : "")" }
-            + (shown.count == kept.count
+            + (left == 0
                 ? []
                 : [
-                    "  and a rule for each of the \(Wording.count(kept.count - shown.count, "other weight")) that "
-                        + "\(kept.count - shown.count == 1 ? "is" : "are") not stored as \(usual) (ranking of --report)"
+                    "  and a rule for each of the \(Wording.count(left, "other weight")) that \(left == 1 ? "is" : "are") not stored as "
+                        + "\(usual) (ranking of --report)"
                 ])
     }
 

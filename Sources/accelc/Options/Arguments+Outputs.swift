@@ -19,8 +19,8 @@ extension Arguments {
     }
 
     /// Checks all outputs before a command begins: only an earlier output of the same kind may exist at the path, and
-    /// the path must have no name of another kind, and not be, contain or lie in an input, another output or a cache. The check is repeated when an
-    /// output is published.
+    /// the path must have no name of another kind, and must not be, contain or lie in an input, another output or a cache.
+    /// The check is repeated when an output is published.
     /// - Throws: `RequestError`
     func requireReplaceableOutputs() throws {
         let outputs = outputs
