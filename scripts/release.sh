@@ -2,7 +2,7 @@
 # Builds what a release holds, into .build/dist:
 #   accelc           one file that needs no shared library (Linux; elsewhere: none but the system's), at most 20 MB
 #   accelc-dynamic   the same with the system's C library loaded at run time, for plug-ins
-#   share/accelc     the programs of other projects' runtimes, for verify --runtime
+#   share/accelc     the programs of other projects' runtimes, for verify --runtime, and the schemas of reports, budgets and recipes
 # usage: release.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,6 +35,7 @@ fi
 
 mkdir -p "$dist/share/accelc/runtimes"
 cp scripts/runtimes/*.py scripts/runtimes/README.md "$dist/share/accelc/runtimes"
+cp -R schemas "$dist/share/accelc/schemas"
 
 for name in accelc accelc-dynamic; do
     bytes=$(wc -c <"$dist/$name")

@@ -66,6 +66,8 @@ public struct FormatError: ReportedError, Equatable {
     public var location: Location?
     /// The problem, in words that follow the location.
     public var reason: String
+    /// `.usage` for a file that is part of the request, such as a budget: then the request has to change.
+    public var exitStatus = ExitStatus.corrupt
 
     /// Creates an error.
     public init(file: String, location: Location? = nil, reason: String) {
@@ -74,7 +76,15 @@ public struct FormatError: ReportedError, Equatable {
         self.reason = reason
     }
 
-    public var exitStatus: ExitStatus { .corrupt }
+    /// Reads a file that the user wrote for the request, such as a recipe: errors in it are errors of the request.
+    public static func ofRequest<Result>(_ reading: () throws -> Result) throws -> Result {
+        do {
+            return try reading()
+        } catch var error as FormatError {
+            error.exitStatus = .usage
+            throw error
+        }
+    }
 
     public var parts: [JSON.Member] {
         let place: [JSON.Member] =

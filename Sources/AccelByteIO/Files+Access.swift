@@ -28,6 +28,9 @@ extension Files {
     /// The effective user identifier of this process.
     public static var user: UInt32 { geteuid() }
 
+    /// Whether this process may make entries in a folder; `errno` says why not.
+    static func mayWrite(in folder: String) -> Bool { faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 }
+
     /// Sets the nine permission bits.
     /// - Returns: False if that is not allowed.
     @discardableResult

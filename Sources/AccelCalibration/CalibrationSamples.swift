@@ -10,11 +10,15 @@ public import AccelTensors
 public struct CalibrationSamples: Sendable {
     struct Chunk: Sendable {
         let inputs: [String: HostTensor]
+        /// The values that states have before each run, such as an encoder's keys and values; others start as the part says.
+        let states: [String: HostTensor]
         let bindings: ShapeBindings
         /// For each position, row-major over samples and positions, whether it takes part; nil if all do.
         let counts: [Bool]?
         /// The indices of its samples, in the order of length.
         let samples: Range<Int>
+        /// The indices of its samples in the file.
+        let rows: [Int]
     }
     /// The name of the mask in files for parts without a mask input.
     public static let maskName = SampleInputs.maskName
@@ -27,26 +31,39 @@ public struct CalibrationSamples: Sendable {
     public private(set) var part: Program
     private(set) var chunks: [Chunk]
     /// The number of samples.
-    public let count: Int
+    public private(set) var count: Int
     /// The number of tokens of all samples that take part; nil for a part that takes no tokens.
-    public let positions: Int?
+    public private(set) var positions: Int?
     /// The file has a mask, so that padding does not count.
     public let hasMask: Bool
     /// All inputs have a row for each sample, so that whole samples can be held out; else single positions are.
     public let isDivided: Bool
+    /// The inputs and states that other parts made over the samples (`LinkedSamples`).
+    var linked: Set<String> = []
 
     /// Creates samples from tensors; nil if none of them is an input of the part.
+    /// - Parameter shared: the numbers of dimensions that other parts' inputs have, for those that the part's own leave open.
     /// - Throws: `RequestError` if tensors do not fit the inputs, or if one is missing.
-    public init?(_ tensors: [StoredTensor], for part: Program, file: String) throws {
+    public init?(
+        _ tensors: [StoredTensor], for part: Program, file: String, shared: [String: Int] = [:]
+    ) throws {
         let given = SampleInputs(tensors, file: file)
         guard part.inputs.contains(where: { given.tensors[$0.name] != nil }) else { return nil }
         self.part = part
-        var bindings = try ShapeBindings(fitting: tensors, to: part, file: file)
-        let positions = bindings.numbers.values.max() ?? 1
-        // The cache is as long as the samples.
-        for dimension in part.dimensions where bindings.numbers[dimension.name] == nil {
-            bindings = ShapeBindings(bindings.numbers.merging([dimension.name: positions]) { first, _ in first })
+        let own = try ShapeBindings(fitting: tensors, to: part, file: file).numbers
+        let positions = own.values.max() ?? 1
+        let known = Set(part.dimensions.map(\.name))
+        var numbers = own.merging(shared.filter { known.contains($0.key) }) { own, _ in own }
+        for input in part.inputs {
+            guard let tensor = given.tensors[input.name] else { continue }
+            for (dimension, size) in zip(part.type(of: input.value).dimensions, tensor.shape.dimensions) {
+                guard let (name, number) = dimension.solved(for: size, besides: numbers) else { continue }
+                numbers[name] = number
+            }
         }
+        // The cache is as long as the samples.
+        for dimension in part.dimensions where numbers[dimension.name] == nil { numbers[dimension.name] = positions }
+        let bindings = ShapeBindings(numbers)
         let mask = given.mask(part.interface)
         var inputs: [String: HostTensor] = [:]
         for input in part.inputs {
@@ -54,12 +71,25 @@ public struct CalibrationSamples: Sendable {
             inputs[input.name] = try given.value(
                 input.name, type, part.interface.inputs[input.name], mask: mask, of: part.name)
         }
-        let cutter = SampleCutter(part: part, bindings: bindings, inputs: inputs, mask: mask)
+        let states = try given.states(of: part, bindings)
+        let cutter = SampleCutter(part: part, bindings: bindings, inputs: inputs, states: states, mask: mask)
         count = cutter.samples
         chunks = cutter.chunks(of: Self.positionsAtOnce)
         self.positions = part.input(.tokens).flatMap { inputs[$0.name] }.map { cutter.shown ?? $0.shape.count }
         hasMask = mask != nil
         isDivided = cutter.isDivided
+    }
+
+    /// Adds the samples of other runs of a part with fixed sizes.
+    public mutating func add(_ others: CalibrationSamples) {
+        chunks += others.chunks.map { chunk in
+            Chunk(
+                inputs: chunk.inputs, states: chunk.states, bindings: chunk.bindings, counts: chunk.counts,
+                samples: count + chunk.samples.lowerBound..<count + chunk.samples.upperBound,
+                rows: chunk.rows.map { count + $0 })
+        }
+        count += others.count
+        positions = positions.flatMap { own in others.positions.map { own + $0 } }
     }
 
     /// Returns the same samples for the part with some weights replaced, by name.
@@ -84,6 +114,7 @@ private struct SampleCutter {
     let part: Program
     let bindings: ShapeBindings
     let inputs: [String: HostTensor]
+    let states: [String: HostTensor]
     let samples: Int
     private let batch: String?
     /// The dimension of positions, and the positions that take part.
@@ -91,8 +122,11 @@ private struct SampleCutter {
     private let mask: [Bool]?
     private let positions: Int
 
-    init(part: Program, bindings: ShapeBindings, inputs: [String: HostTensor], mask: HostTensor?) {
-        (self.part, self.bindings, self.inputs) = (part, bindings, inputs)
+    init(
+        part: Program, bindings: ShapeBindings, inputs: [String: HostTensor], states: [String: HostTensor],
+        mask: HostTensor?
+    ) {
+        (self.part, self.bindings, self.inputs, self.states) = (part, bindings, inputs, states)
         // The first dimension that all inputs share.
         let leading = Set(part.inputs.map { part.type(of: $0.value).dimensions.first?.name })
         let batch = leading.count == 1 ? leading.first ?? nil : nil
@@ -113,7 +147,10 @@ private struct SampleCutter {
 
     func chunks(of positionsAtOnce: Int) -> [CalibrationSamples.Chunk] {
         guard let batch, samples > 0 else {
-            return [CalibrationSamples.Chunk(inputs: inputs, bindings: bindings, counts: mask, samples: 0..<1)]
+            return [
+                CalibrationSamples.Chunk(
+                    inputs: inputs, states: states, bindings: bindings, counts: mask, samples: 0..<1, rows: [0])
+            ]
         }
         let lengths = (0..<samples).map(self.lengthOfSample)
         let order = (0..<samples).sorted { (lengths[$0], $0) < (lengths[$1], $1) }
@@ -159,8 +196,8 @@ private struct SampleCutter {
             chosen.flatMap { mask[$0 * positions..<$0 * positions + (length == nil ? positions : kept)] }
         }
         return CalibrationSamples.Chunk(
-            inputs: cut, bindings: ShapeBindings(numbers), counts: counts?.allSatisfy { $0 } ?? true ? nil : counts,
-            samples: members)
+            inputs: cut, states: states.mapValues { $0.samples(chosen) }, bindings: ShapeBindings(numbers),
+            counts: counts?.allSatisfy { $0 } ?? true ? nil : counts, samples: members, rows: chosen)
     }
 }
 

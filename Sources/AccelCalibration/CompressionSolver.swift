@@ -4,77 +4,10 @@ public import AccelPrograms
 import AccelTensors
 public import AccelWeightCompression
 
-/// The goal of a choice of schemes.
-public enum CompressionGoal: Sendable {
-    /// At most this many bytes for the weights in question.
-    case bytes(Int)
-    /// At most this many bits per weight, on average over the weights in question.
-    case bits(Double)
-    /// The fewest bytes for which the outputs over the samples have at least this SQNR in dB.
-    case sqnr(Double)
-}
-
-/// A scheme for each weight, with the measured result.
-public struct CompressionPlan: Sendable {
-    /// The schemes by weight name.
-    public let codecs: [String: any WeightCodec]
-    /// The bytes of these weights.
-    public let bytes: Int
-    /// The mean bits per weight.
-    public let bits: Double
-    /// The outputs over the samples, with all weights compressed.
-    public let outputs: SampledOutputs
-    /// The SQNR in dB of the outputs.
-    public var sqnr: Double { outputs.sqnr }
-    /// The activation statistics of weights whose codes depend on them, by name.
-    public let statistics: [String: ActivationStatistics]
-    /// A single scheme for all weights gave a better result than any mixture. Bytes that it leaves are spent on finer schemes.
-    public let isUniform: Bool
-}
-
-/// The result of a choice of schemes.
-public struct CompressionChoice: Sendable {
-    /// The chosen schemes.
-    public let plan: CompressionPlan
-    /// The predicted choices from the smallest to the largest, then the measured ones.
-    public let front: [ParetoPoint]
-    /// What the chosen scheme of each weight costs the outputs alone, the largest loss first; the remedy is the next scheme of its
-    /// weight that the solver would take.
-    public let losses: [WeightLoss]
-    /// All measured schemes of each weight, by its name, the smallest first.
-    public let candidates: [(weight: String, losses: [WeightLoss])]
-}
-
-/// A choice on the Pareto front of size and error.
-public struct ParetoPoint: Sendable {
-    /// The bytes of the weights.
-    public let bytes: Int
-    /// The mean bits per weight.
-    public let bits: Double
-    /// The SQNR in dB, measured or predicted.
-    public let sqnr: Double
-    /// The SQNR was measured with all weights compressed; if false, it is predicted from the errors of single weights.
-    public let isMeasured: Bool
-
-    /// Creates a point.
-    public init(bytes: Int, bits: Double, sqnr: Double, isMeasured: Bool) {
-        (self.bytes, self.bits, self.sqnr, self.isMeasured) = (bytes, bits, sqnr, isMeasured)
-    }
-}
-
-/// A step of a search for schemes.
-public enum SearchStep: Equatable, Sendable {
-    /// The schemes of a weight are measured, with all others as in the model.
-    case measuring(weight: String, index: Int, of: Int)
-    /// The measured schemes are put in the order of what they gain per byte.
-    case solving
-    /// A choice of schemes for all weights is measured, with so many bits per weight.
-    case checking(bits: Double, index: Int)
-}
-
 /// Chooses a scheme for each weight. First, the effect of each scheme on the outputs is measured weight by weight; then
-/// the steps are taken that gain most per byte. The result and the best single scheme are measured as a whole with
-/// GPTQ. Bytes that the better of them leaves are spent by the same steps, and the best measured choice is the plan.
+/// the steps are taken that gain most per byte. The result is measured as a whole with GPTQ, and corrected where large weights
+/// have another effect in the whole (`ChoiceSearch`); so is the best single scheme. Bytes that the better of them leaves are spent
+/// by the same steps, and the best measured choice is the plan.
 public struct CompressionSolver {
     private let samples: [CalibrationSamples]
     /// The weights to choose for.
@@ -136,8 +69,7 @@ public struct CompressionSolver {
             .candidates(over: Self.positions, progress: progress)
         progress(.solving)
         let hulls = candidates.map(\.hull)
-        let path = ParetoPath(hulls)
-        var front = path.points.map {
+        var front = ParetoPath(hulls).points.map {
             ParetoPoint(bytes: $0.bytes, bits: bits($0.bytes), sqnr: WeightLoss.decibels($0.error), isMeasured: false)
         }
         var measured: [CompressionPlan] = []
@@ -148,39 +80,27 @@ public struct CompressionSolver {
             measured.append(plan)
             return plan
         }
-        func measure(_ choice: [Int]) throws -> CompressionPlan {
+        let aim: ChoiceSearch.Aim =
+            switch goal {
+            case .bytes(let bytes): .leastError(byteLimit: bytes)
+            case .bits(let bits): .leastError(byteLimit: Int(bits * Double(count) / 8))
+            case .sqnr(let wanted): .fewestBytes(sqnr: wanted)
+            }
+        let search = ChoiceSearch(hulls: hulls, counts: weights.map(\.source.shape.count), aim: aim)
+        let found = try search.best { choice in
             let codecs = zip(weights, zip(hulls, choice)).map { ($0.source.name, $1.0[$1.1].codec) }
             return try check(Dictionary(uniqueKeysWithValues: codecs))
         }
         let byteLimit: Int
-        switch goal {
-        case .bytes(let bytes): byteLimit = bytes
-        case .bits(let bits): byteLimit = Int(bits * Double(count) / 8)
-        case .sqnr(let wanted):
-            // Errors are about additive, so their sum shows where to search; each measurement corrects the target of
-            // the search.
-            var (low, high) = (0, path.points.count - 1)
-            var best: CompressionPlan?
-            while low <= high, measured.count < 8 {
-                let middle = (low + high) / 2
-                let plan = try measure(path.points[middle].choice)
-                if plan.sqnr >= wanted {
-                    best = plan
-                    high = middle - 1
-                } else {
-                    low = middle + 1
-                }
-            }
-            guard let best else {
+        switch aim {
+        case .leastError(let limit): byteLimit = limit
+        case .fewestBytes(let wanted):
+            guard let found else {
                 throw RequestError(
                     "no choice of schemes was found that gives \(wanted) dB over the samples; the best had "
                         + "\(NumberText.fixed(measured.map(\.sqnr).max() ?? 0, digits: 2)) dB")
             }
-            byteLimit = best.bytes
-        }
-        if case .sqnr = goal {
-        } else if let last = ParetoPath(hulls, byteLimit: byteLimit).points.last {
-            _ = try measure(last.choice)
+            byteLimit = found.bytes
         }
         if let uniform = try uniform(byteLimit: byteLimit) {
             _ = try check(uniform, isUniform: true)
@@ -188,8 +108,7 @@ public struct CompressionSolver {
         func best() -> CompressionPlan? {
             measured.filter { $0.bytes <= byteLimit }.max { ($0.sqnr, -$0.bytes) < ($1.sqnr, -$1.bytes) }
         }
-        if case .sqnr = goal {
-        } else if let first = best(), let finer = spending(byteLimit, from: first, candidates) {
+        if case .leastError = aim, let first = best(), let finer = spending(byteLimit, from: first, candidates) {
             _ = try check(finer, isUniform: first.isUniform)
         }
         guard let best = best() else { throw RequestError("no choice of schemes fits into \(byteLimit) bytes") }

@@ -6,22 +6,29 @@ public import AccelWeightCompression
 final class JointError {
     /// The name of the part.
     let part: String
+    fileprivate let samples: CalibrationSamples
     private let run: SampleRun
     private let reference: [[StoredTensor]]
 
     init(_ samples: CalibrationSamples, threads: Int) throws {
-        part = samples.part.name
+        (self.samples, part) = (samples, samples.part.name)
         run = try SampleRun(samples, threads: threads)
         try run.run(from: nil, to: nil)
         reference = run.outputs()
     }
 
     /// Returns the squared error over energy of each output.
-    /// - Parameter weights: all weights that differ from the original.
-    func errors(with weights: [CompressedTensor]) throws -> [String: Double] {
+    /// - Parameters:
+    ///   - weights: all weights that differ from the original.
+    ///   - links: what the parts before have made with these weights; takes what this one makes for others.
+    func errors(with weights: [CompressedTensor], _ links: inout LinkedValues) throws -> [String: Double] {
         for tensor in weights { try run.replace(tensor) }
+        for name in samples.linked.sorted() {
+            if let value = links[name] { try run.feed(name, value) }
+        }
         try run.restart()
         try run.run(from: nil, to: nil)
+        links.add(run, of: samples.part)
         return run.errors(of: run.outputs(), from: reference)
     }
 }
@@ -29,7 +36,8 @@ final class JointError {
 extension [JointError] {
     /// Returns the outputs of all parts with some weights replaced.
     func outputs(with weights: [CompressedTensor]) throws -> SampledOutputs {
-        SampledOutputs(try map { (name: $0.part, errors: try $0.errors(with: weights)) })
+        var links = LinkedValues(map(\.samples.part))
+        return SampledOutputs(try map { (name: $0.part, errors: try $0.errors(with: weights, &links)) })
     }
 }
 
@@ -38,10 +46,11 @@ extension [CalibrationSamples] {
     /// - Parameter weights: the weights that differ from the parts'; others of their names have to have the parts' shapes.
     public func outputs(with weights: [CompressedTensor], threads: Int) throws -> SampledOutputs {
         // One part at a time: the samples of all parts together may need too much memory.
-        SampledOutputs(
+        var links = LinkedValues(map(\.part))
+        return SampledOutputs(
             try map { samples in
                 let judge = try JointError(samples, threads: threads)
-                return (name: judge.part, errors: try judge.errors(with: weights))
+                return (name: judge.part, errors: try judge.errors(with: weights, &links))
             })
     }
 }

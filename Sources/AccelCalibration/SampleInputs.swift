@@ -48,6 +48,25 @@ public struct SampleInputs: Sendable {
         return values
     }
 
+    /// Returns the keys and values of an encoder that a part reads as states: the file's tensors of their names.
+    /// - Throws: `RequestError` if one is missing: the part would run on zeros, which are those of no encoder.
+    func states(of part: Program, _ bindings: ShapeBindings) throws -> [String: HostTensor] {
+        try part.states(.crossAttention).filter { $0.next == $0.value }.reduce(into: [:]) { found, state in
+            let type = part.type(of: state.value)
+            let wanted = TensorType(type.elementType, type.dimensions.map { $0.binding(bindings.numbers) })
+            guard let tensor = tensors[state.name].map(HostTensor.init) else {
+                throw RequestError(
+                    "\(file): \(part.name) reads the state \"\(state.name)\", an encoder's keys or values, which nothing in the file "
+                        + "makes: give the inputs of the encoder too, as run takes them, or a tensor of that name")
+            }
+            guard tensor.type == wanted else {
+                throw RequestError(
+                    "\(file): state \"\(state.name)\" of \(part.name): expected \(wanted), found \(tensor.type)")
+            }
+            found[state.name] = tensor
+        }
+    }
+
     /// - Throws: `RequestError` for a token that is not one of the model's, at a position that counts.
     private func requireTokens(_ tensor: StoredTensor, _ role: Role?, mask: [Bool]?) throws {
         guard let reason = role?.foreignToken(in: tensor, mask: mask) else { return }

@@ -16,7 +16,11 @@ final class SampleRun {
     let counts: [[Bool]?]
     let samples: [Range<Int>]
     let sampleCount: Int
-    private let inputs: [[String: StoredTensor]]
+    private var inputs: [[String: StoredTensor]]
+    /// The states of each chunk.
+    private let states: [StateMemory]
+    /// The indices of each chunk's samples in the file.
+    private let rows: [[Int]]
     let threads: Int
     /// The weights' names, by index in the program that all chunks share.
     private let weightNames: [String]
@@ -37,7 +41,15 @@ final class SampleRun {
             MachineMemory.sum([arenaBytes, held]),
             for: "calibration with \(samples.count) samples of \(samples.part.name)")
         let each = max(1, threads / max(functions.count, 1))
-        let executors = try functions.indices.map { try Executor(program, function: $0, threads: each) }
+        let states = try program.functions.map { try StateMemory([$0]) }
+        for (memory, chunk) in zip(states, samples.chunks) where !chunk.states.isEmpty {
+            try memory.set(chunk.states.map { $0.value.stored(name: $0.key) })
+        }
+        self.states = states
+        rows = samples.chunks.map(\.rows)
+        let executors = try functions.indices.map {
+            try Executor(program, function: $0, threads: each, states: states[$0])
+        }
         self.executors = executors
         weightNames = program.weights.map(\.name)
         let calls = executors.map { executor in
@@ -87,6 +99,33 @@ final class SampleRun {
     /// Sets the inputs of all samples, for another run from the beginning.
     func restart() throws {
         for (executor, inputs) in zip(executors, inputs) { try executor.start(with: inputs) }
+    }
+
+    /// Replaces an input, or the value that a state has before each run, by that of all samples in the order of the file.
+    func feed(_ name: String, _ tensor: HostTensor) throws {
+        for chunk in rows.indices {
+            let own = tensor.samples(rows[chunk]).stored(name: name)
+            if inputs[chunk][name] != nil { inputs[chunk][name] = own } else { try states[chunk].set([own]) }
+        }
+    }
+
+    /// Returns an output of all samples, in the order of the file; nil if there is none, or if the sizes of samples differ.
+    func gathered(_ name: String) -> HostTensor? {
+        let parts = executors.compactMap { $0.results.first { $0.name == name } }.map(HostTensor.init)
+        guard parts.count == rows.count, let first = parts.first, first.elementType == .float32, first.shape.rank > 0,
+            Set(parts.map { Array($0.shape.dimensions.dropFirst()) }).count == 1
+        else { return nil }
+        var sizes = first.shape.dimensions
+        let width = first.shape.count / max(sizes[0], 1)
+        sizes[0] = rows.reduce(0) { $0 + $1.count }
+        var all = [Float](repeating: 0, count: sizes[0] * width)
+        for (part, rows) in zip(parts, rows) {
+            let floats = part.floats
+            for (place, row) in rows.enumerated() {
+                all.replaceSubrange(row * width..<(row + 1) * width, with: floats[place * width..<(place + 1) * width])
+            }
+        }
+        return HostTensor(all, Shape(sizes))
     }
 
     /// Returns the current memory of all samples, without the states of a decoder.

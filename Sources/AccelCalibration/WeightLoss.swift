@@ -160,6 +160,10 @@ extension WeightLoss.Remedy {
             if sqnr > best?.sqnr ?? loss.sqnr { best = WeightLoss.Remedy(codec: advised, bytes: bytes, sqnr: sqnr) }
             if sqnr >= loss.sqnr - 10 * log10(WeightLoss.remedyShare) { break }
         }
+        // What gptq makes of it depends on the weights before it, so that only a conversion shows it.
+        guard own?.method != .gptq else {
+            return best.map { WeightLoss.Remedy(codec: $0.codec, bytes: $0.bytes, sqnr: nil) }
+        }
         return best
     }
 

@@ -13,7 +13,8 @@ extension Conversion {
         guard let file = samples else { throw RequestError("an importance matrix is measured on samples") }
         try ImportanceMatrix.output.requireReplaceable(path)
         let model = try model(of: source())
-        let parts = try model.programs.compactMap { try CalibrationSamples(file.tensors, for: $0, file: file.path) }
+        let parts = try CalibrationSamples.all(
+            file.tensors, for: model.programs, file: file.path, threads: threads)
         guard !parts.isEmpty else {
             let inputs = model.programs.flatMap { $0.inputs.map(\.name) }
             throw RequestError(

@@ -69,7 +69,7 @@ struct ModelCalibration {
                         + "or activations int8:static or int8:smooth"
             )
         }
-        samples = try parts.compactMap { try CalibrationSamples(file.tensors, for: $0, file: file.path) }
+        samples = try CalibrationSamples.all(file.tensors, for: parts, file: file.path, threads: threads)
         self.file = file.path
         guard !samples.isEmpty else {
             let inputs = parts.flatMap { $0.inputs.map(\.name) }

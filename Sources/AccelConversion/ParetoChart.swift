@@ -81,10 +81,14 @@ package struct ParetoChart: Sendable {
         }
         let head = ["weight", "stored as", "bytes", "dB alone", "a rule that would help"]
         return
-            "<h2>Which weights hurt</h2>\n<p class=\"soft\">SQNR of the outputs if only this weight is compressed.</p>\n"
+            "<h2>Which weights hurt</h2>\n<p class=\"soft\">SQNR of the outputs if only this weight is compressed, without gptq and over "
+            + "some of the samples.</p>\n"
             + XML.element(
                 "table", [],
                 XML.element("tr", [], head.map { XML.element("th", [], $0) }.joined()) + rows.joined(separator: "\n"))
+            + (losses.count > Self.ranked
+                ? "\n<p class=\"soft\">and \(losses.count - Self.ranked) more, in the member ranking of front.json</p>"
+                : "")
     }
 
     private static let ranked = 20

@@ -219,6 +219,19 @@ struct RequestedModel {
         return (try encoded.stated(as: source.elementType), try source.losslessDistortion())
     }
 
+    /// A sentence on weights whose scheme has a method that the samples did not bear out, so that they are stored without; nil
+    /// for none.
+    func withoutMethod(in package: AcceleratorPackage) -> String? {
+        let stored = Dictionary(package.graph.tensors.map { ($0.name, $0.codec.method) }) { first, _ in first }
+        let names = plan.filter {
+            $0.choice.codec.method.usesStatistics && stored[$0.source.name] == CalibrationMethod.nearest
+        }.map(\.source.name).sortedByNumbers()
+        guard !names.isEmpty else { return nil }
+        let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
+        return "\(Wording.count(names.count, "weight")) \(names.count == 1 ? "is" : "are") stored without the method of the recipe, "
+            + "which was no better on samples that were held out: \(listed)"
+    }
+
     /// Returns the outputs over the samples with a package's weights, from the cache if an earlier conversion has measured them; nil
     /// without samples.
     func outputs(of package: AcceleratorPackage, in cache: Cache?) throws -> SampledOutputs? {

@@ -194,7 +194,7 @@ extension RequestError {
 
 /// The report of an export: sizes, fallbacks and details.
 public struct ExportReport: Sendable {
-    /// Bytes of the model description and the weights.
+    /// Bytes of the files with the model's description and weights.
     public let byteCount: Int
     /// Average bits of the stored weights, with scales and tables.
     public let bitsPerWeight: Double
@@ -204,6 +204,12 @@ public struct ExportReport: Sendable {
     public let warnings: [String]
     /// The report for programs; the members depend on the format.
     public let json: JSON
+
+    /// Returns the bytes of the files in a folder whose names end so.
+    static func bytes(in folder: String, suffix: String) throws -> Int {
+        try Files.list(folder).filter { $0.hasSuffix(suffix) }
+            .reduce(0) { $0 + (Files.identity(of: "\(folder)/\($1)").map { Int(clamping: $0.size) } ?? 0) }
+    }
 
     /// A report of a finished export.
     public init(byteCount: Int, bitsPerWeight: Double, lines: [String], warnings: [String], json: JSON) {

@@ -26,6 +26,10 @@ public struct InterfaceFile: Sendable {
     /// Returns the programs with the roles of the file. Functions that the file does not name keep their roles.
     /// - Throws: `FormatError` for an unknown function or port, and for a role that does not fit its port.
     public func declaring(_ programs: [Program]) throws -> [Program] {
+        try FormatError.ofRequest { try declared(programs) }
+    }
+
+    private func declared(_ programs: [Program]) throws -> [Program] {
         for (function, _) in interfaces where !programs.contains(where: { $0.name == function }) {
             let names = programs.map(\.name).joined(separator: ", ")
             throw document[function].error("the model has no function of this name (it has: \(names))")

@@ -48,13 +48,15 @@ extension Digest {
 }
 
 extension Program {
-    /// Ports, number of nodes, and a digest of the nodes.
+    /// Ports, the number of nodes of each operator, and a digest of the nodes.
     fileprivate var facts: String {
         func list(_ ports: [(String, Value)]) -> String {
             ports.map { "\($0.0) \(type(of: $0.1))" }.joined(separator: ", ")
         }
+        let counts = Dictionary(grouping: nodes, by: \.operation.name).mapValues(\.count).sorted { $0.key < $1.key }
+            .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
         let text = ByteView(Array(lines.dropFirst().joined(separator: "\n").utf8))
         return "(\(list(inputs.map { ($0.name, $0.value) }))) -> (\(list(outputs.map { ($0.name, $0.value) }))), "
-            + "\(nodes.count) nodes, \(SHA256.digest(of: text).short)"
+            + "\(nodes.count) nodes (\(counts)), \(SHA256.digest(of: text).short)"
     }
 }

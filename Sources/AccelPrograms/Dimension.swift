@@ -81,6 +81,23 @@ public struct Dimension: Hashable, Sendable {
         }
     }
 
+    /// Returns the number of the expression's only free dimension that gives it this size, the smallest one; nil if there is none, or
+    /// if it has other free dimensions.
+    /// - Parameter numbers: the dimensions that are not free.
+    package func solved(for size: Int, besides numbers: [String: Int]) -> (name: String, number: Int)? {
+        let open = binding(numbers)
+        guard open.value == nil, open.names.count == 1, let name = open.names.first, size > 0 else { return nil }
+        // Sizes grow with their dimensions.
+        var (low, high) = (1, 1)
+        func value(_ number: Int) -> Int { open.binding([name: number]).value ?? .max }
+        while value(high) < size, high < 1 << 40 { high *= 2 }
+        while low < high {
+            let middle = (low + high) / 2
+            if value(middle) < size { low = middle + 1 } else { high = middle }
+        }
+        return value(low) == size ? (name, low) : nil
+    }
+
     /// The expression contains a rounded-down division of a free dimension.
     var hasQuotient: Bool {
         terms.keys.contains { product in

@@ -97,7 +97,8 @@ extension Program {
                 continue
             }
             throw RequestError(
-                "dimension \(dimension.name) is \(number), but \(name) has at most \(maximum); choose a smaller number")
+                "dimension \(dimension.name) is \(number), but \(name) has at most \(maximum): "
+                    + "choose a smaller number, and cut inputs to it")
         }
     }
 

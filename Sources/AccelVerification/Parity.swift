@@ -72,6 +72,9 @@ public struct Parity: Sendable {
         if !stages.isDisjoint(with: [.operators, .graph, .outputs]) { try runner.runFunctions(progress) }
         var report = runner.report
         report.foreignModel = subject.foreignModel(reference)
+        if options.inputs.seed == nil, report.outputs.contains(where: \.leavesPaddingOut) {
+            report.inputs += "; without padding"
+        }
         try report.checkResources(options.budget?.resources ?? [], of: subject.package) { try runner.relativeSpeed() }
         if let profile = options.profile, let package = subject.package {
             try report.checkSize(profile, of: package)

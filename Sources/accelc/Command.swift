@@ -32,6 +32,9 @@ extension Command {
 
 /// Options that every command takes.
 enum CommonOptions {
+    /// Where a schema is, for help.
+    static func schema(_ name: String) -> String { "\(name).schema.json in share/accelc/schemas of a release" }
+
     static let quiet = Option(
         "quiet", .flag, "print errors only; a JSON document or a path for other programs is printed all the same",
         short: "q", excludes: ["verbose"])

@@ -58,6 +58,16 @@ struct CTranslate2Tests {
         return try exporter.export(model.exported(plain), to: path)
     }
 
+    @Test("The report's bits per weight are those of the file's variables", arguments: ["int8", "float16", "own"])
+    func bits(type: String) throws {
+        try withTemporaryFolder { folder in
+            let report = try withModel("llama_llama3") { try export($0, type, to: "\(folder)/a") }
+            let weights = try ModelFormats.open("\(folder)/a").weights
+            let bits = weights.reduce(0) { $0 + $1.storedBits }
+            #expect(report.bitsPerWeight == Double(bits) / Double(weights.reduce(0) { $0 + $1.shape.count }))
+        }
+    }
+
     private static let digests: [(name: String, digests: JSON)] = {
         guard case .object(let members)? = try? JSON.read(Fixtures.path("ctranslate2/digests.json")) else { return [] }
         return members.map { ($0.key, $0.value) }

@@ -17,7 +17,10 @@ struct WhisperCPPTests {
     }
 
     /// Exports the fixture's checkpoint by a scheme.
-    private func exported(_ scheme: String, of model: String = "whispercpp/model", to path: String) throws {
+    @discardableResult
+    private func exported(
+        _ scheme: String, of model: String = "whispercpp/model", to path: String
+    ) throws -> ExportReport {
         let source = try ModelFormats.open(Fixtures.path(model))
         let whole = try source.model()
         let functions = try whole.programs.freezingToUsualShapes()
@@ -30,7 +33,7 @@ struct WhisperCPPTests {
         recipe.rules = try gaps.keys.map {
             try Recipe.Rule(weight: $0, codec: try Codecs.codec(WhisperCPPExporter.plainScheme))
         }
-        _ = try exporter.export(
+        return try exporter.export(
             ExportedModel(
                 program: try recipe.compressing(functions, threads: 1), family: whole.family,
                 provenance: [("accelc.version", "x")], origins: whole.origins, assets: try source.assets), to: path)
@@ -38,6 +41,16 @@ struct WhisperCPPTests {
 
     private func file(_ path: String) throws -> WhisperFile {
         try WhisperFile(parsing: MappedFile(path).bytes, file: path)
+    }
+
+    @Test("The report's bits per weight are those of the file's tensors", arguments: ["float16", "q8_0"])
+    func bits(scheme: String) throws {
+        try withTemporaryFolder { folder in
+            let report = try exported(scheme, to: "\(folder)/a")
+            let weights = try ModelFormats.open("\(folder)/a").weights
+            let bits = weights.reduce(0) { $0 + $1.storedBits }
+            #expect(report.bitsPerWeight == Double(bits) / Double(weights.reduce(0) { $0 + $1.shape.count }))
+        }
     }
 
     @Test("A file in float16 is that of whisper.cpp's converter, which rounds vectors to float16 too")

@@ -264,6 +264,32 @@ struct SequenceTests {
         #expect(stopped.prompt.tokens == 4 && stopped.generation.tokens == 0)
     }
 
+    @Test("rows of a batch end apart: each says after how many tokens, and repeats its stop token until all have ended")
+    func stoppingRows() throws {
+        let model = try BlockModel(
+            try ParityCase(folder: Fixtures.path("qwen3_small")).model().programs, ["batch": 2], blocks: [4, 1],
+            cache: 16)
+        func run(until stops: Set<Int64>) throws -> (rows: [[Int64]], stops: [Int?], isStopped: Bool) {
+            let plan = try RunPlan(
+                model.program, FunctionInputs([tokens(2, 4, below: 47)], file: "tokens"), generating: 8, until: stops)
+            let result = try plan.run(in: Session(model.program))
+            let generated = try #require(result.generated)
+            let (width, all) = (generated.shape.dimensions[1], generated.integers())
+            return ([Array(all[..<width]), Array(all[width...])], result.stops, result.isStopped)
+        }
+        let free = try run(until: [])
+        #expect(free.stops == [nil, nil] && !free.isStopped)
+        // A token that only the first row has.
+        let own = try #require(free.rows[0].first { !free.rows[1].contains($0) })
+        let first = try #require(free.rows[0].firstIndex(of: own))
+        let one = try run(until: [own])
+        #expect(one.stops == [first + 1, nil] && !one.isStopped)
+        #expect(one.rows[0] == free.rows[0][...first] + [Int64](repeating: own, count: 7 - first))
+        #expect(one.rows[1] == free.rows[1])
+        let both = try run(until: [own, free.rows[1][0]])
+        #expect(both.isStopped && both.stops.allSatisfy { $0 != nil } && both.stops[1] == 1)
+    }
+
     @Test("a sequence goes on where another ended, from its states and at its place")
     func continuation() throws {
         let model = try BlockModel(

@@ -158,7 +158,7 @@ extension Attack {
     private static let directories: [Attack] = [
         Attack("empty", [], .refused(.offset(0), "has 0 bytes")),
         Attack("21 bytes", [UInt8](repeating: 0, count: 21), .refused(.offset(0), "has 21 bytes")),
-        Attack("zeros", [UInt8](repeating: 0, count: 100), .refused(.offset(78), "expected the end record")),
+        Attack("zeros", [UInt8](repeating: 0, count: 100), .refused(.offset(78), "is no zip archive")),
         whole("a comment", .refused(.offset(169), "expected the end record")) { $0.comment = [1, 2, 3] },
         whole("another archive as the comment", .refused(.offset(188), "but its end record stands at 188")) {
             $0.comment = ZipSample([]).bytes

@@ -105,7 +105,7 @@ struct ParityTests {
     @Test("Every function runs over all samples of a file; a file for none is exit status 3")
     func inputFiles() throws {
         // The masks have zeros.
-        let padded = "; padding counts, as it does not in the figures of convert"
+        let padded = "; without padding"
         let model = try TinyModel()
         let program = try model.planned("float32", ["batch=2,sequence=8", "batch=1,sequence=5"])
         let parity = Parity(of: .planned(program), against: .reference([model.program]))

@@ -100,8 +100,10 @@ private struct ZipEnd {
             var first = ByteReader(bytes, file: file, position: 0)
             let isArchive = try first.integer(UInt32.self) == ZipFormat.localSignature
             throw refused(
-                "expected the end record of a zip archive without a comment"
-                    + (isArchive ? ", which the file does not have: it is truncated, or has a comment" : ""),
+                isArchive
+                    ? "expected the end record of a zip archive without a comment, which the file does not have: it is truncated, "
+                        + "or has a comment"
+                    : "the file is no zip archive: it does not end like one",
                 at: endStart)
         }
         let disks = (try reader.integer(UInt16.self), try reader.integer(UInt16.self))

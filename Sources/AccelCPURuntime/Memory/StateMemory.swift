@@ -27,7 +27,7 @@ public final class StateMemory: Sendable {
         try self.init(program.functions)
     }
 
-    init(_ functions: [FunctionPlan]) throws {
+    package init(_ functions: [FunctionPlan]) throws {
         var known: [FrozenProgram.Port: FrozenProgram.State] = [:]
         for function in functions {
             for state in function.states {

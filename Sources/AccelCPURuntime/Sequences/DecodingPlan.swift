@@ -281,6 +281,13 @@ extension DecodingPlan {
             let expected = Set(ports.filter { $0.name == name }.map(\.typeText)).sorted()
             let found = "\(tensor.elementType.rawValue)\(tensor.shape)"
             if expected == [found] {
+                if let keeper = before.first, program.functions[keeper.function].interface.role == .crossKeysAndValues,
+                    let hidden = keeper.inputs.keys.first
+                {
+                    throw RequestError(
+                        "\(file): \"\(name)\" and \"\(hidden)\", which is made from it, are both given: leave one of them out"
+                    )
+                }
                 // It fits an encoder, whose outputs nothing passes on to the decoder.
                 throw RequestError(
                     "\(file): no function makes the decoder's states from \"\(name)\": the package has "

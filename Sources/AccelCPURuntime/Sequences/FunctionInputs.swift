@@ -124,12 +124,20 @@ public struct FunctionInputs: Sendable {
         return steps.sorted { $0.key < $1.key }.map { ($0.key, FunctionInputs(tensors: $0.value, file: file)) }
     }
 
-    /// Returns the index of the function with a name, or of the only one whose name begins so.
+    /// Returns the index of the function with a name, or of the only one whose name begins so; of functions that take tokens into the
+    /// same cache that of the longest blocks, with which a sequence begins.
     /// - Throws: `RequestError` listing the functions' names.
     public static func index(of name: String, in functions: [FunctionPlan]) throws -> Int {
         if let index = functions.firstIndex(where: { $0.name == name }) { return index }
         let beginning = functions.indices.filter { functions[$0].name.hasPrefix(name) }
         if beginning.count == 1 { return beginning[0] }
+        let lengths = beginning.compactMap { functions[$0].input(.tokens)?.shape.dimensions.last }
+        let caches = Set(beginning.map { Set(functions[$0].states) })
+        if lengths.count == beginning.count, caches.count == 1, caches.first?.isEmpty == false,
+            let longest = zip(beginning, lengths).max(by: { $0.1 < $1.1 })
+        {
+            return longest.0
+        }
         guard beginning.isEmpty else {
             let names = beginning.map { functions[$0].name }.joined(separator: ", ")
             throw RequestError("several functions begin with \"\(name)\": \(names); name one of them")

@@ -113,6 +113,8 @@ public struct RunPlan: Sendable {
         public var outputs: [StoredTensor] = []
         /// The generated tokens, I64[batch, generated]; nil if there are none. After its stop token a row repeats it.
         public var generated: StoredTensor?
+        /// For each row of generated tokens, their number with the first stop token; nil for a row without one.
+        public var stops: [Int?] = []
         /// Every row of generated tokens has a stop token.
         public var isStopped = false
         /// What a later run needs beside the states to go on: the position of the next token, I64[1], and the last generated token,
@@ -176,6 +178,10 @@ public struct RunPlan: Sendable {
             var next = try likeliest(feed.logits.flatMap { made[$0] }, row: index)
             if let last = chosen.last { next = zip(last, next).map { stopTokens.contains($0) ? $0 : $1 } }
             chosen.append(next)
+            if result.stops.isEmpty { result.stops = next.map { _ in nil } }
+            for (row, token) in next.enumerated() where result.stops[row] == nil && stopTokens.contains(token) {
+                result.stops[row] = chosen.count
+            }
             result.isStopped = next.allSatisfy(stopTokens.contains)
             guard chosen.count < generated, !result.isStopped else { break }
             try run(feed.step(next, at: end))

@@ -23,11 +23,11 @@ struct CTranslate2File {
 
     /// Writes a model.
     /// - Parameter path: the file, in a folder that the caller publishes.
-    /// - Returns: the number of bytes, and the digest for a list of the folder's files.
+    /// - Returns: the number of bytes, those of them that are weights, and the digest for a list of the folder's files.
     /// - Throws: `RequestError` for a variable that the container cannot hold; `FormatError` for a number that its type cannot.
     static func write(
         _ model: CTranslate2Model, as values: CTranslate2Values, aliases: CTranslate2Aliases, to path: String
-    ) throws -> (byteCount: Int, digest: Digest?) {
+    ) throws -> (byteCount: Int, weightBytes: Int, digest: Digest?) {
         var file = try AtomicFile(replacing: path, as: .internal, isLarge: true, isListed: true)
         let stored = model.variables.filter { aliases.targets[$0.name] == nil }
         var writer = ByteWriter()
@@ -35,12 +35,14 @@ struct CTranslate2File {
         try append(model.specification.name, to: &writer)
         writer.append(UInt32(model.specification.revision))
         writer.append(UInt32(stored.reduce(0) { $0 + (values.isQuantized($1) ? 2 : 1) }))
+        var weightBytes = 0
         for variable in stored {
             for section in try values.sections(of: variable) {
                 try append(section, to: &writer)
                 try file.write(ByteView(writer.bytes))
                 writer = ByteWriter()
                 for piece in section.pieces { try file.write(piece) }
+                if !variable.shape.dimensions.isEmpty { weightBytes += section.byteCount }
             }
         }
         let second = aliases.targets.sorted { $0.key < $1.key }
@@ -51,7 +53,7 @@ struct CTranslate2File {
         }
         try file.write(ByteView(writer.bytes))
         let count = file.count
-        return (count, try file.commitListed())
+        return (count, weightBytes, try file.commitListed())
     }
 
     private static func append(_ section: CTranslate2Values.Section, to writer: inout ByteWriter) throws {

@@ -17,7 +17,7 @@ public struct CoreMLExporter: Exporter {
         "layout", allowed: ["plain", "ane"],
         help: "ane: (batch, channels, 1, positions), as the Neural Engine wants it, and a report of what keeps off it")
     static let fallback = ExportOption.allowFallback
-    public static let version = 7
+    public static let version = 8
     static let shapes = ExportOption(
         "shapes-as", allowed: ["functions", "enumerated"],
         help: "what several --shape become: functions (iOS 18), or one function whose inputs enumerate them")
@@ -106,7 +106,7 @@ public struct CoreMLExporter: Exporter {
         let names = CoreMLNames.functions(functions.map(\.functionName))
         for (index, function) in functions.enumerated() {
             // States of Core ML are float16 in any case.
-            let folded = try function.wideningStates().foldingTables()
+            let folded = try function.wideningStates().foldingTables().splittingActivations()
             let lowering = FunctionLowering(folded, weights: result.weights, options: choices)
             let name = isOne ? "main" : names[index]
             let lowered = try lowering.lowered(named: name)

@@ -25,7 +25,12 @@ public struct CoreMLSource: ModelSource {
     public var path: String { package.path }
     public var abilities: Set<SourceAbility> { [.tensors, .graph, .check] }
 
-    public func check(progress: (_ file: String) -> Void) throws -> Bool { try package.check() }
+    public func check(progress: (_ file: String) -> Void) throws -> Bool {
+        progress("model.mlmodel")
+        let isChecked = try package.check()
+        if try package.weights.contains(where: { $0.storedBits > 0 }) { progress("weight.bin") }
+        return isChecked
+    }
 
     public func model(
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool

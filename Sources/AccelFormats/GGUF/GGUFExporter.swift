@@ -88,8 +88,8 @@ public struct GGUFExporter: Exporter {
         }
         // Vectors are numbers of float32 in every file of llama.cpp.
         let vectors = Set(weights.filter { $0.shape.rank < 2 }.map(\.name))
-        return report(
-            folder.byteCount, matrices, weights.filter { places[$0.name] != nil }, remarks,
+        return try report(
+            folder, in: path, matrices, weights.filter { places[$0.name] != nil }, remarks,
             model.plain.filter { !vectors.contains($0.key) })
     }
 
@@ -103,15 +103,16 @@ public struct GGUFExporter: Exporter {
     }
 
     private func report(
-        _ byteCount: Int, _ matrices: [GGUFTensor], _ weights: [CompressedTensor], _ remarks: [String],
-        _ plain: [String: String]
-    ) -> ExportReport {
+        _ folder: GGUFFolder, in path: String, _ matrices: [GGUFTensor], _ weights: [CompressedTensor],
+        _ remarks: [String], _ plain: [String: String]
+    ) throws -> ExportReport {
         let count = weights.reduce(0) { $0 + $1.shape.count }
         var types: [String: Int] = [:]
         for matrix in matrices { types[matrix.type.name, default: 0] += 1 }
         let listed = types.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return ExportReport(
-            byteCount: byteCount, bitsPerWeight: count == 0 ? 0 : Double(byteCount * 8) / Double(count),
+            byteCount: try ExportReport.bytes(in: path, suffix: GGUFFolder.suffix),
+            bitsPerWeight: count == 0 ? 0 : Double(folder.byteCount * 8) / Double(count),
             lines: ["matrices: " + listed.map { "\($0.value) \($0.key)" }.joined(separator: ", ")],
             warnings: plain.sorted { $0.key < $1.key }.map { "weight \($0.key) stays as it is stored: \($0.value)" }
                 + remarks,

@@ -2,15 +2,17 @@ import AccelByteIO
 
 extension MLXExporter {
     func report(
-        _ folder: MLXFolder, _ quantization: MLXQuantization?, _ remarks: [String], _ plain: [String: String]
-    ) -> ExportReport {
+        _ folder: MLXFolder, in path: String, _ quantization: MLXQuantization?, _ remarks: [String],
+        _ plain: [String: String]
+    ) throws -> ExportReport {
         let count = folder.weights.reduce(0) { $0 + $1.count }
         let layers = folder.weights.compactMap(\.layer)
         var schemes: [String: Int] = [:]
         for layer in layers { schemes[Self.text(of: layer.scheme), default: 0] += 1 }
         let exceptions = quantization?.exceptions ?? []
         return ExportReport(
-            byteCount: folder.byteCount, bitsPerWeight: count == 0 ? 0 : Double(folder.byteCount * 8) / Double(count),
+            byteCount: try ExportReport.bytes(in: path, suffix: ".safetensors"),
+            bitsPerWeight: count == 0 ? 0 : Double(folder.byteCount * 8) / Double(count),
             lines: [
                 "layers: "
                     + schemes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }

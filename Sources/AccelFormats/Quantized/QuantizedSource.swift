@@ -13,6 +13,8 @@ public struct QuantizedSource: CheckpointSource {
     private let isConfigured: Bool
     /// The weights whose codes a codec has, by name.
     private let encoded: [String: CompressedTensor]
+    /// The bytes that the files have of these weights: more than the encoding has where they also state what follows from the scheme.
+    private let fileBytes: [String: Int]
     /// The weights that are decoded, by name, each with the reason.
     private let decoded: [String: (tensor: StoredTensor, reason: String)]
     /// The tensors that are no parts of these.
@@ -46,6 +48,7 @@ public struct QuantizedSource: CheckpointSource {
             format == MLXFormat.self || layout != nil ? try ExportRecord(in: checkpoint.folder) : ExportRecord()
         var (encoded, decoded) = ([String: CompressedTensor](), [String: (tensor: StoredTensor, reason: String)]())
         var (taken, titles, orders) = (Set<String>(), Set<String>(), [String: AxisOrder]())
+        var fileBytes: [String: Int] = [:]
         /// Returns the name of a tensor in checkpoints; nil if these do not have it.
         func place(_ name: String) throws -> String? {
             guard let layout else { return name }
@@ -65,6 +68,7 @@ public struct QuantizedSource: CheckpointSource {
             guard let name = try place(layer.name + layer.scheme.weightName) else { continue }
             switch try layer.scheme.weight(of: layer) {
             case .encoded(let codec, let shape, let sections, let type):
+                fileBytes[name] = layer.scheme.parts.reduce(0) { $0 + (layer[$1]?.bytes.count ?? 0) }
                 encoded[name] = try CompressedTensor(
                     name: name, elementType: type, shape: shape, codec: Codecs.codec(codec), sections: sections,
                     file: tensor.file)
@@ -75,6 +79,7 @@ public struct QuantizedSource: CheckpointSource {
         guard !titles.isEmpty || layout != nil else { return nil }
         (self.checkpoint, self.path, self.isConfigured) = (checkpoint, path, isConfigured)
         (self.encoded, self.decoded, self.titles) = (encoded, decoded, titles.sorted())
+        self.fileBytes = fileBytes
         let plain = try checkpoint.tensors.filter { !taken.contains($0.name) }.compactMap { tensor in
             try place(tensor.name).map { tensor.renamed($0) }
         }
@@ -147,7 +152,7 @@ public struct QuantizedSource: CheckpointSource {
             SourceWeight(
                 name: weight.name, shape: order(of: weight.name).undone(weight.shape),
                 scheme: weight.codec.specification,
-                storedBits: weight.byteCount * 8, codeBits: weight.codeBits
+                storedBits: (fileBytes[weight.name] ?? weight.byteCount) * 8, codeBits: weight.codeBits
             ) { [self] in
                 try ordered(StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape))
             }

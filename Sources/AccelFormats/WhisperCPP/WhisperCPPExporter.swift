@@ -101,7 +101,7 @@ public struct WhisperCPPExporter: Exporter {
             model.provenance, listing: [Self.fileName], digests: digest.map { [Self.fileName: $0] } ?? [:], in: path)
         let unrun =
             "whisper.cpp has convolutions of float16 only on CPUs, and aborts with those of this file: use float16"
-        return report(file, type, configuration.remarks + (type == .float32 ? [unrun] : []))
+        return try report(file, in: path, type, configuration.remarks + (type == .float32 ? [unrun] : []))
     }
 
     private static func tensor(
@@ -126,12 +126,15 @@ public struct WhisperCPPExporter: Exporter {
         }
     }
 
-    private func report(_ file: WhisperFile, _ type: GGMLType, _ remarks: [String]) -> ExportReport {
-        let bytes = file.start.count + file.tensors.reduce(0) { $0 + $1.bytes.count }
+    private func report(
+        _ file: WhisperFile, in path: String, _ type: GGMLType, _ remarks: [String]
+    ) throws -> ExportReport {
+        let bytes = file.tensors.reduce(0) { $0 + $1.bytes.count }
         let count = file.tensors.reduce(0) { $0 + $1.shape.count }
         let matrices = file.tensors.filter { $0.type == type && $0.shape.rank == 2 }.count
         return ExportReport(
-            byteCount: bytes, bitsPerWeight: count == 0 ? 0 : Double(bytes * 8) / Double(count),
+            byteCount: try ExportReport.bytes(in: path, suffix: Self.fileName),
+            bitsPerWeight: count == 0 ? 0 : Double(bytes * 8) / Double(count),
             lines: ["matrices: \(matrices) \(type.name)", "tokens: \(file.tokens.count)"], warnings: remarks,
             json: ["type": .string(type.name), "parameters": .integer(Int64(count))])
     }

@@ -22,6 +22,8 @@ struct CoreMLComparison {
     /// The outputs by the package's names. An output that the package has in parts is also here as a whole.
     let outputs: [String: HostTensor]
     let states: [String: HostTensor]
+    /// The positions whose outputs count.
+    let positions: CountedPositions
     /// The suffix of the golden's sample.
     let suffix: String
 
@@ -81,7 +83,7 @@ struct CoreMLComparison {
         result.outputs.append(
             OutputFinding(
                 stage, function: run.function, name: name + suffix, model?.program.interface.outputs[name],
-                against: reference, found, expected, tolerance(name)))
+                against: reference, found, expected, tolerance(name), at: positions))
     }
 
     private func addStates(
@@ -94,7 +96,7 @@ struct CoreMLComparison {
             result.outputs.append(
                 OutputFinding(
                     stage, function: run.function, name: title + suffix, nil, against: reference, found, wanted,
-                    tolerance(name)))
+                    tolerance(name), at: .all))
         } skip: { name, reason in
             skip(stage, name, reason, isRequired: true, &result)
         }

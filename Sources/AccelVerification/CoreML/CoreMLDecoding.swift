@@ -169,7 +169,8 @@ struct CoreMLDecoding {
         }
         result.outputs.append(
             OutputFinding(
-                stage, function: rows.function, name: label, role, against: reference, found, expected, tolerance))
+                stage, function: rows.function, name: label, role, against: reference, found, expected, tolerance,
+                at: .all))
     }
 
     private func skip(

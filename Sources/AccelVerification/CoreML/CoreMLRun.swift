@@ -37,6 +37,14 @@ struct CoreMLRun {
         let given = try tensors()
         let model = try reference(programs, given)
         try model?.requireMemoryForInputs()
+        // On zeros, which are no encoder's, a decoder would show nothing: it runs on drawn inputs.
+        if case .file = source, let lacking = model?.program.states(.crossAttention),
+            lacking.contains(where: {
+                $0.next == $0.value && given[$0.name] == nil
+            })
+        {
+            return nil
+        }
         let golden = source.golden?.outputs(as: programs.outputRoles) ?? [:]
         if model == nil, !programs.isEmpty || golden.isEmpty {
             result.notCompared.append(
@@ -54,7 +62,8 @@ struct CoreMLRun {
         var states = start.ofPackage
         let actual = try package.run(function: interface.function, inputs: own, states: &states)
         let comparison = CoreMLComparison(
-            run: self, model: model, start: start, outputs: actual, states: states, suffix: source.golden?.suffix ?? "")
+            run: self, model: model, start: start, outputs: actual, states: states,
+            positions: CountedPositions(inputs, of: model?.program.interface), suffix: source.golden?.suffix ?? "")
         comparison.addSurplus(&result, stage: options.stages.contains(.graph) ? .graph : .outputs)
         func expected(_ stored: [String: StoredTensor], _ model: FrozenProgram) throws -> CoreMLComparison.Expected {
             var states = start.ofModel

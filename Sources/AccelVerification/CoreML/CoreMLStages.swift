@@ -29,9 +29,8 @@ struct CoreMLStages: StageRunner {
         (self.package, self.options) = (package, options)
         original = reference?.original
         programs = try reference?.programs.map { try Self.scaled($0, as: package) }
-        if case .seeded = options.inputs, programs == nil {
-            throw RequestError(
-                "there is nothing to compare with: give --against MODEL or --golden FILE", status: .unavailable)
+        if case .seeded = options.inputs, programs == nil, options.stages != [.container] {
+            throw InputSource.nothingToCompareWith
         }
         weights = try package.weights
         report = ParityReport(

@@ -21,6 +21,7 @@ public struct RecordedRuns: Sendable {
     private let runs: [Run]
     /// The smallest allowed SQNR of an output, in dB.
     private let sqnr: Double
+    private let given: [String: StoredTensor]
     private let expected: [String: StoredTensor]
 
     static let (list, inputs, outputs) = ("runs.json", "inputs.safetensors", "expected.safetensors")
@@ -157,8 +158,11 @@ public struct RecordedRuns: Sendable {
                 outputs: try run["outputs"].array().map { try $0.string() },
                 logits: run["logits"].exists ? try run["logits"].array().map { try $0.string() } : [])
         }
-        let tensors = try SafetensorsFile("\(path)/\(Self.outputs)").tensors
-        expected = Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
+        func tensors(_ name: String) throws -> [String: StoredTensor] {
+            let tensors = try SafetensorsFile("\(path)/\(name)").tensors
+            return Dictionary(tensors.map { ($0.name, $0) }) { first, _ in first }
+        }
+        (given, expected) = (try tensors(Self.inputs), try tensors(Self.outputs))
     }
 
     /// Compares outputs from elsewhere with the recorded ones.
@@ -171,6 +175,8 @@ public struct RecordedRuns: Sendable {
             storedElements: 0, inputs: .file(path), budget: budget)
         report.stages = [.outputs]
         for (number, run) in runs.enumerated() {
+            let positions = CountedPositions(
+                run.inputs.reduce(into: [:]) { $0[$1] = given["\(number).\($1)"].map { HostTensor($0) } }, of: nil)
             for output in run.outputs {
                 let name = "\(number).\(output)"
                 guard let wanted = expected[name], let actual = made[name], wanted.shape == actual.shape else {
@@ -186,7 +192,8 @@ public struct RecordedRuns: Sendable {
                         run.logits.contains(output) ? .logits(over: .vocabulary) : nil, against: .recorded,
                         HostTensor(actual), HostTensor(wanted),
                         budget?.tolerance(forOutput: output)
-                            ?? Tolerance(sqnr: sqnr, origin: "what was recorded")))
+                            ?? Tolerance(sqnr: sqnr, origin: "what was recorded"),
+                        at: positions))
             }
         }
         report.checkUse(of: budget, asked: Set(Stage.allCases))

@@ -16,6 +16,11 @@ public enum InputSource: Sendable {
     /// The default seed; it is printed with every report.
     public static let defaultSeed: UInt64 = 1
 
+    /// The error for a comparison without a model and without expected values.
+    static let nothingToCompareWith = RequestError(
+        "there is nothing to compare with: give --against MODEL or --golden FILE, or --only container to check the "
+            + "digests alone", status: .unavailable)
+
     var golden: Golden? {
         guard case .golden(let golden) = self else { return nil }
         return golden

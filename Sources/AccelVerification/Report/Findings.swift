@@ -81,6 +81,8 @@ public struct OutputFinding: Sendable {
     public let metrics: Metrics
     /// The accuracy against the golden's labels; nil if it has none.
     public var labels: LabelScore?
+    /// The metrics leave out the positions that an attention mask hides.
+    let leavesPaddingOut: Bool
     /// The limits of the comparison.
     public let tolerance: Tolerance
     /// The exceeded limit; nil if the output passes.

@@ -8,7 +8,7 @@ extension ParityReport {
     public var json: JSON {
         [
             "accelc": "parity report",
-            "format": ["major": 1, "minor": 5],
+            "format": ["major": 1, "minor": 6],
             "verdict": .string(verdictName),
             "headline": .string(headline),
             "exitStatus": .integer(Int64(exitStatus.rawValue)),
@@ -16,14 +16,7 @@ extension ParityReport {
             "inputs": ["source": .string(inputs), "seed": seed.map { .string(String($0)) } ?? .null],
             "runtime": runtime.map { ["name": .string($0.name), "activations": .string($0.activations)] } ?? .null,
             "functions": .array(functions.map(JSON.string)),
-            "stages": .array(
-                stages.map {
-                    [
-                        "stage": .string($0.code), "title": .string($0.title),
-                        "comparisons": .integer(Int64(comparisons(in: $0))),
-                        "failures": .integer(Int64(failures(in: $0))),
-                    ]
-                }),
+            "stages": .array(stagesJSON),
             "failures": .array(
                 failures.map {
                     let stage = isLimit($0.name) ? "limits" : $0.stage.code
@@ -60,6 +53,19 @@ extension ParityReport {
             "coverage": .array(coverage.map(\.json)),
             "unused": .array(unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
         ]
+    }
+
+    /// The stages that ran, and the limits of sizes as one more.
+    private var stagesJSON: [JSON] {
+        func row(_ code: String, _ title: String, _ comparisons: Int, _ failures: Int) -> JSON {
+            [
+                "stage": .string(code), "title": .string(title), "comparisons": .integer(Int64(comparisons)),
+                "failures": .integer(Int64(failures)),
+            ]
+        }
+        let limits = row("limits", "limits", sizes.count, sizes.count { $0.failure != nil })
+        return stages.map { row($0.code, $0.title, comparisons(in: $0), failures(in: $0)) }
+            + (sizes.isEmpty ? [] : [limits])
     }
 
     private var verdictName: String {

@@ -40,7 +40,8 @@ extension ParityReport {
             + [
                 "  rules that would help (\(Figure.bytes(more)) more), "
                     + (recipeHasRules
-                        ? "before those of its recipe (recipe of inspect --json), in a file for convert --recipe\(samples):"
+                        ? "before those of its recipe, or in place of one with the same match (recipe of inspect --json), in a file for "
+                            + "convert --recipe\(samples):"
                         : "in a file for convert --recipe\(samples): {\"default\":\"\(base)\",\"rules\":[...]}")
             ]
             + (rules + shown).enumerated().map { "    \($1)\($0 < rules.count + shown.count - 1 ? "," : "")" }

@@ -86,7 +86,8 @@ extension ParityReport {
             let what =
                 "\(Wording.count(weights.count, "tensor")), \(Figure.bytes(storedBytes)), "
                 + "\(Figure.fixed(bitsPerWeight, digits: 2)) bits per weight"
-            return ["\(title): \(state) (\(what))"] + rowBounds.map { "  \($0)" } + codecTable.lines(width: width)
+            return ["\(title): \(state) (\(what))"] + rowBounds.map { "  \($0)" }
+                + (weights.isEmpty ? [] : codecTable.lines(width: width))
                 + (ranking(width).isEmpty ? worstWeights(width) : [])
         case .operators:
             let what = [Wording.count(operators.count, "call"), samplingWords].compactMap(\.self)

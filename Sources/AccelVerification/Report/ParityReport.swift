@@ -320,8 +320,8 @@ extension ParityReport {
         case .nothingCompared:
             // The outputs' reason says what else to give; the other stages have no model.
             let first = notCompared.first { $0.stage == .outputs } ?? notCompared.first
-            return
-                "nothing compared: \(first.map { "\($0.name): \($0.reason)" } ?? "no stage had anything to compare")"
+            let reason = first.map { "\($0.name): \($0.reason)" } ?? structure?.remarks.first
+            return "nothing compared: \(reason ?? "no stage had anything to compare")"
         }
     }
 }

@@ -161,6 +161,7 @@ struct RuntimeStages: StageRunner {
         let limit = rounding.outputTolerance(of: subject.runtime, weights: weakest)
         for (number, run) in runs.enumerated() {
             let function = run.model.functionName + suffix
+            let positions = CountedPositions(run.inputs, of: run.model.program.interface)
             for result in run.results {
                 let name = RuntimeRequest.Answer.name(number, result.name, isState: result.isState)
                 let found = answer.outputs[name].map { HostTensor($0) }
@@ -188,8 +189,7 @@ struct RuntimeStages: StageRunner {
                     report.outputs.append(
                         OutputFinding(
                             stage, function: function, name: result.title, run.role(result.name), against: reference,
-                            found,
-                            expected, limit))
+                            found, expected, limit, at: positions))
                 }
                 let own = options.budget?.tolerance(forOutput: result.title) ?? limit
                 add(.graph, .storedWeights, references.stored?.results[number][result.name], graph)

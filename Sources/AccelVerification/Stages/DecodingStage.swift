@@ -187,7 +187,8 @@ struct DecodingStage {
             }
             result.outputs.append(
                 OutputFinding(
-                    stage, function: function, name: row.name, row.role, against: reference, values, expected, limit))
+                    stage, function: function, name: row.name, row.role, against: reference, values, expected, limit,
+                    at: .all))
         }
         if let expected = row.ofStored { add(.graph, .storedWeights, row.ofGraph, expected, row.run.rounding) }
         guard let expected = golden.output(row.name, as: row.role) else {

@@ -32,6 +32,8 @@ struct FunctionRun {
     }
 
     var inputs: [String: HostTensor] { feed.inputs }
+    /// The positions whose outputs count.
+    var positions: CountedPositions { CountedPositions(inputs, of: interface) }
     /// The model's interface, or the plan's without a model.
     var interface: Interface { frozen?.program.interface ?? function.interface }
 

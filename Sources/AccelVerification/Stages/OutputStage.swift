@@ -128,7 +128,7 @@ struct OutputStage {
     ) -> OutputFinding {
         OutputFinding(
             stage, function: run.function.name, name: name + run.suffix, run.interface.outputs[name],
-            against: reference, values, expected, tolerance)
+            against: reference, values, expected, tolerance, at: run.positions)
     }
 }
 
@@ -139,20 +139,25 @@ extension OutputFinding {
         metrics.merge(other.metrics)
         return OutputFinding(
             stage: stage, function: function, name: name, shape: shape, reference: reference, metrics: metrics,
-            labels: labels, tolerance: tolerance, failure: tolerance.failureReason(for: metrics))
+            labels: labels, leavesPaddingOut: leavesPaddingOut || other.leavesPaddingOut, tolerance: tolerance,
+            failure: tolerance.failureReason(for: metrics))
     }
 
     /// Compares two tensors of one shape.
-    /// - Parameter role: the role of the output; rows of logits are also compared by their largest element.
+    /// - Parameters:
+    ///   - role: the role of the output; rows of logits are also compared by their largest element.
+    ///   - positions: the positions of the run that count.
     init(
         _ stage: Stage, function: String, name: String, _ role: Role?, against reference: Reference,
-        _ values: HostTensor, _ expected: HostTensor, _ tolerance: Tolerance
+        _ values: HostTensor, _ expected: HostTensor, _ tolerance: Tolerance, at positions: CountedPositions
     ) {
         let rowLength = role?.kind == .logits ? expected.shape.dimensions.last : nil
-        let metrics = Metrics(values.floats, against: expected.floats, rowLength: rowLength)
+        let metrics = Metrics(
+            positions.elements(of: values), against: positions.elements(of: expected), rowLength: rowLength)
         let limit = expected.elementType.isFloatingPoint ? tolerance : .exact(origin: "integers are exact")
         self.init(
             stage: stage, function: function, name: name, shape: expected.shape, reference: reference,
-            metrics: metrics, tolerance: limit, failure: limit.failureReason(for: metrics))
+            metrics: metrics, leavesPaddingOut: positions.hidesElements(of: expected.shape), tolerance: limit,
+            failure: limit.failureReason(for: metrics))
     }
 }

@@ -8,8 +8,12 @@ extension ProgramStages {
     /// The multiply-adds above which losses are estimated: about ten seconds of two processors.
     private static let mostWork = 2e11
 
+    /// The most runs over samples for each measurement.
+    private static let mostRuns = 8
+
     /// Measures what each lossy weight costs the outputs if all others are the model's: in the function with the most positions that
-    /// reads it, from empty states. For a large model the losses are those of the calls that the operator stage has compared.
+    /// reads it, from empty states, over evenly spaced samples. For a large model the losses are those of the calls that the operator
+    /// stage has compared.
     /// - Returns: the largest loss first; empty if nothing is lost, or if there is neither time for it nor an operator stage.
     func losses() throws -> [WeightLoss] {
         guard let model, !lossy.isEmpty else { return [] }
@@ -28,9 +32,20 @@ extension ProgramStages {
             let program = function.frozen.program
             // States are empty, so the position is the first one.
             let positions = program.inputs.map(\.name).filter { program.interface.inputs[$0]?.kind == .position }
-            let inputs = inputs(of: function.index, function.frozen).filter { !positions.contains($0.key) }
-            let tensors = inputs.map { $0.value.stored(name: $0.key) }
-            guard let samples = try CalibrationSamples(tensors, for: program, file: "the inputs") else { continue }
+            let runs = feeds(of: function.index, function.frozen)
+            let affordable = Int(Self.mostWork / max(Double(function.work) * Double(left.count) / 2, 1))
+            let count = min(runs.count, Self.mostRuns, max(affordable, 1))
+            var samples: CalibrationSamples?
+            for number in 0..<count {
+                let feed = runs[(2 * number + 1) * runs.count / (2 * count)]
+                let inputs = feed.inputs.filter { !positions.contains($0.key) }
+                let seen = program.states(.crossAttention).map(\.name)
+                let states = seen.compactMap { name in feed.state(name)?.stored(name: name) }
+                let tensors = inputs.map { $0.value.stored(name: $0.key) } + states
+                guard let run = try CalibrationSamples(tensors, for: program, file: "the inputs") else { continue }
+                if samples == nil { samples = run } else { samples?.add(run) }
+            }
+            guard let samples else { continue }
             found += try [WeightLoss](of: left, over: samples, threads: options.threads)
         }
         return found.ranked
@@ -56,15 +71,17 @@ extension ProgramStages {
         }.ranked
     }
 
-    /// Returns the first inputs of a function: the file's, or drawn ones.
-    private func inputs(of index: Int, _ frozen: FrozenProgram) -> [String: HostTensor] {
-        let matcher: InputMatcher? =
+    /// Returns the inputs of a function's runs: the file's, or drawn ones.
+    private func feeds(of index: Int, _ frozen: FrozenProgram) -> [FunctionFeed] {
+        let matchers: [InputMatcher] =
             switch options.inputs {
-            case .golden(let golden): golden.samples.first.map { InputMatcher(golden: $0) }
-            case .file(let path): try? InputMatcher(file: path)
-            case .seeded: nil
+            case .golden(let golden): golden.samples.map { InputMatcher(golden: $0) }
+            case .file(let path): (try? InputMatcher(file: path)).map { [$0] } ?? []
+            case .seeded: []
             }
-        let given = try? matcher?.functions(of: program).first { $0.function == index }?.feed.inputs
-        return given ?? SeededInputs(seed: options.inputs.samplingSeed).inputs(for: frozen)
+        let given = matchers.flatMap { matcher in
+            ((try? matcher.functions(of: program)) ?? []).filter { $0.function == index }.map(\.feed)
+        }
+        return given.isEmpty ? [SeededInputs(seed: options.inputs.samplingSeed).feed(for: frozen)] : given
     }
 }

@@ -178,14 +178,7 @@ struct ProgramStages: StageRunner {
             }
         } else {
             let given = try given(options.inputs)
-            if case .file = options.inputs {
-                report.countRuns(given.count)
-                let isPadded = given.contains { run in
-                    program.functions[run.function].input(.attentionMask)
-                        .flatMap { run.feed.inputs[$0.name] }?.integers.contains(0) ?? false
-                }
-                if isPadded { report.inputs += "; padding counts, as it does not in the figures of convert" }
-            }
+            if case .file = options.inputs { report.countRuns(given.count) }
             if let golden = options.inputs.golden { requireOutputs(of: golden, running: given) }
             for (index, feed, golden) in given {
                 // One sample is enough for the operators.
@@ -258,12 +251,10 @@ struct ProgramStages: StageRunner {
                     .map { ($0.function, $0.feed, sample) }
             }
         case .file(let path):
-            return try InputMatcher(file: path).functions(of: program).map { ($0.function, $0.feed, nil) }
+            let runs = try InputMatcher(file: path).functions(of: program)
+            return try EncoderStates(of: program, model).given(to: runs, file: path).map { ($0.function, $0.feed, nil) }
         case .seeded:
-            guard model != nil else {
-                throw RequestError(
-                    "there is nothing to compare with: give --against MODEL or --golden FILE", status: .unavailable)
-            }
+            guard model != nil else { throw InputSource.nothingToCompareWith }
             return []
         }
     }

@@ -19,7 +19,7 @@ enum CheckSignatureCommand: Command {
         excludes: ["trust"])
     static let trust = Option(
         "trust", .input("JSON"),
-        "a policy: whose signature is needed, by where the package lies (schemas/trust.schema.json)")
+        "a policy: whose signature is needed, by where the package lies (\(CommonOptions.schema("trust")))")
     static let unsigned = Option(
         "allow-unsigned", .flag, "a package may be unsigned where the policy allows it, too",
         needs: [.option("trust")])

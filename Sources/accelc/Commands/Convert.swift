@@ -59,8 +59,13 @@ enum ConvertCommand: Command {
 
         let summary = try ConversionSummary(
             of: made, at: output, seconds: start.secondsToNow, hasUsualShapes: made.hasUsualShapes)
-        if arguments.has(CommonOptions.json) { console.print(summary.json) } else { console.summary(summary.text) }
-        (summary.warnings + signatures.warnings(after: summary.package.digest)).forEach(console.warning)
+        let warnings = summary.warnings + signatures.warnings(after: summary.package.digest)
+        if arguments.has(CommonOptions.json) {
+            console.print(summary.json(warnings: Console.warnings.withLock { $0 } + warnings))
+        } else {
+            console.summary(summary.text)
+        }
+        warnings.forEach(console.warning)
         summary.notes.forEach { console.note("remark: \($0)") }
         summary.remarks.forEach(console.detail)
         if !made.lacksTokenizer { summary.missingTokenizer.map(console.note) }

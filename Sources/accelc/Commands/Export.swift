@@ -97,7 +97,7 @@ enum ExportCommand: Command {
                 "output": .string(output), "format": .string(type.name), "bytes": .integer(Int64(report.byteCount)),
                 "bits_per_weight": .number(report.bitsPerWeight), "cache": .string(outcome.rawValue),
                 "details": report.json, "target": made.target.map { TargetSummary(result: $0).json } ?? .null,
-                "warnings": .array(report.warnings.map { .string($0) }),
+                "warnings": .array((Console.warnings.withLock { $0 } + report.warnings).map { .string($0) }),
                 "seconds": .number((seconds * 1e6).rounded() / 1e6),
             ])
         } else {

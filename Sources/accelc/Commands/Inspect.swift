@@ -112,11 +112,7 @@ struct Inspection {
 
     /// Says that every byte was read, of so many files, and is the one that was written.
     mutating func add(checkedFiles count: Int) {
-        // Core ML packages have no digests of files: what they are made of is checked.
-        text +=
-            count == 0
-            ? "\nchecked: what the files say of each other and of the weights fits"
-            : "\nchecked: every byte of \(Wording.count(count, "file")) was read and matches its digest"
+        text += "\nchecked: every byte of \(Wording.count(count, "file")) was read and matches its digest"
         guard case .object(let members) = json else { return }
         json = .object(members + [.init("checked_files", .integer(Int64(count)))])
     }

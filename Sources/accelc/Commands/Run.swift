@@ -19,7 +19,8 @@ enum RunCommand: Command {
         "the safetensors file to write the outputs to")
     static let generate = Option(
         "generate", .integer(1...1_000_000),
-        "after the sequence go on with so many tokens at most, each the likeliest one")
+        "after the sequence go on with so many tokens at most, each the likeliest one; a row of a batch that has ended repeats its "
+            + "stop token")
     static let stop = Option(
         "stop-token", .text("N,.."),
         "the tokens that end the generated ones; none for no end (default: the model's own, eos_token_id)",
@@ -235,7 +236,12 @@ enum RunCommand: Command {
                 let text = tokens[row * width..<(row + 1) * width].map { "\($0)" }.joined(separator: " ")
                 lines.append("  generated  \(text)")
             }
-            if result.isStopped { lines.append("  ended by a stop token after \(Wording.count(width, "token"))") }
+            for (row, end) in result.stops.enumerated() {
+                guard let end else { continue }
+                let whose = result.stops.count > 1 ? "row \(row) " : ""
+                let rest = end < width ? ", which it repeats" : ""
+                lines.append("  \(whose)ended by a stop token after \(Wording.count(end, "token"))\(rest)")
+            }
         }
         if let timing {
             lines.append(timing.text)
@@ -281,6 +287,7 @@ enum RunCommand: Command {
                     stride(from: 0, to: tokens.count, by: width).map { .array(Array(tokens[$0..<$0 + width])) })
             } ?? .null,
             "stopped": .bool(result.isStopped),
+            "stopped_after": .array(result.stops.map { $0.map { .integer(Int64($0)) } ?? .null }),
             "prompt": Timing.speed(result.prompt), "generation": Timing.speed(result.generation),
             "runs": .integer(Int64(timing.runs.count)),
             "load_ms": .number(timing.milliseconds(timing.loading)),

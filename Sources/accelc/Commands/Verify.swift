@@ -18,7 +18,7 @@ enum VerifyCommand: Command {
     static let inputs = Option(
         "inputs", .input("FILE"),
         "run on the inputs of a safetensors file, as --calibrate of convert takes them: sample by sample, where it has more than "
-            + "a function's batch; padding counts here, and not in the figures of convert",
+            + "a function's batch; positions that attention_mask hides do not count",
         excludes: ["golden", "seed"],
         takes: [.tensors])
     static let golden = Option(
@@ -28,7 +28,8 @@ enum VerifyCommand: Command {
         "seed", .integer(0...Int.max), "draw the inputs by this seed", default: "\(InputSource.defaultSeed)")
     static let budget = Option(
         "budget", .input("FILE"),
-        "limits of outputs (SQNR, cosine, ...), weights, sizes, memory and speed to keep to (schemas/budget.schema.json)"
+        "limits of outputs (SQNR, cosine, ...), weights, sizes, memory and speed to keep to "
+            + "(\(CommonOptions.schema("budget")))"
     )
     static let minimumSQNR = Option(
         "min-sqnr", .text("DB"),
@@ -40,7 +41,8 @@ enum VerifyCommand: Command {
             + Stage.allCases.map(\.rawValue).joined(separator: ", "),
         isRepeatable: true, excludes: ["self-test"])
     static let report = Option(
-        "report", .output("FILE") { _ in .parityReport }, "write the report as JSON (schemas/report.schema.json)")
+        "report", .output("FILE") { _ in .parityReport },
+        "write the report as JSON (\(CommonOptions.schema("report")))")
     static let html = Option(
         "html", .output("FILE") { _ in .parityPage }, "write the report as one HTML page")
     static let selfTest = Option(
@@ -192,7 +194,7 @@ enum VerifyCommand: Command {
             }
             return Budget(minimumSQNR: decibels)
         }
-        return try arguments[budget].map(Budget.init)
+        return try arguments[budget].map { path in try FormatError.ofRequest { try Budget(path: path) } }
     }
 
     private static func stages(_ arguments: Arguments) throws -> Set<Stage> {

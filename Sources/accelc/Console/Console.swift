@@ -66,14 +66,20 @@ final class Console {
         if isVerbose { note(sentence) }
     }
 
+    /// All warnings of the run so far, those that `--quiet` leaves out too, for documents.
+    static let warnings = Locked<[String]>([])
+
     func warning(_ sentence: String) {
+        Self.warnings.withLock { $0.append(sentence) }
         if isQuiet { return }
         bar?.clear()
         emit(Self.wrapped("accelc: \(paint("warning:", .yellow)) \(Text.line(sentence))", for: 2) + "\n", to: 2)
     }
 
     /// Prints a warning from code that may run on any thread.
-    static func warn(_ sentence: String) {
+    static func warn(_ sentence: String, isQuiet: Bool = false) {
+        warnings.withLock { $0.append(sentence) }
+        if isQuiet { return }
         let clear = isatty(2) == 1 ? "\r\u{1B}[K" : ""
         var line = clear + wrapped("accelc: warning: \(sentence)", for: 2) + "\n"
         line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }

@@ -39,7 +39,7 @@ enum CacheChoice {
         let durability = arguments[durability].flatMap(CacheDurability.init)
         guard !arguments.has(none), let root = arguments[folder] ?? Cache.defaultRoot() else { return nil }
         let isQuiet = console.isQuiet
-        let warn: @Sendable (String) -> Void = { if !isQuiet { Console.warn($0) } }
+        let warn: @Sendable (String) -> Void = { Console.warn($0, isQuiet: isQuiet) }
         let address = arguments[remote] ?? ProcessEnvironment.text("ACCELC_REMOTE_CACHE")
         if address == nil, arguments.has(remoteReadOnly) {
             throw arguments.usage(

@@ -41,7 +41,8 @@ enum ConversionArguments {
             + "all weights as its files have them (default: float16)", affectsOutput: true,
         excludes: ["recipe"])
     static let recipe = Option(
-        "recipe", .input("FILE"), "a JSON file of rules for which weight is stored how (schemas/recipe.schema.json)",
+        "recipe", .input("FILE"),
+        "a JSON file of rules for which weight is stored how (\(CommonOptions.schema("recipe")))",
         affectsOutput: true)
     static let activations = Option(
         "activations", .text("SPEC"),
@@ -76,7 +77,7 @@ enum ConversionArguments {
         otherWords: OtherWords.logits)
     static let interface = Option(
         "interface", .input("FILE"),
-        "roles of the ports of a Core ML package that names none, by function (schemas/interface.schema.json)",
+        "roles of the ports of a Core ML package that names none, by function (\(CommonOptions.schema("interface")))",
         affectsOutput: true)
     static let states = Option(
         "states", .words(StateStorage.allCases.map(\.rawValue)),
@@ -118,10 +119,18 @@ enum ConversionArguments {
 
     private static func recipe(_ arguments: Arguments) throws -> Recipe {
         if let path = arguments[recipe] {
-            let document = try JSON.read(path)
+            guard Files.kind(of: path) != nil || (try? Codecs.codec(path)) == nil else {
+                throw RequestError("--recipe \(path): there is no such file, but a scheme: --compress \(path)")
+            }
             let hasTarget = try TargetArguments.target(arguments) != nil
-            return try Recipe(
-                JSONField(hasTarget ? TargetArguments.completed(document) : document, file: path))
+            return try FormatError.ofRequest {
+                let document = try JSON.read(path)
+                return try Recipe(
+                    JSONField(hasTarget ? TargetArguments.completed(document) : document, file: path))
+            }
+        }
+        if let file = arguments[compress], Files.kind(of: file) == .file {
+            throw RequestError("--compress \(file): this is a file, and no scheme: --recipe \(file)")
         }
         return try Recipe(scheme: arguments[compress] ?? "float16")
     }
@@ -158,7 +167,9 @@ extension Arguments {
             OpeningOptions(
                 configuration: self[ConversionArguments.configuration],
                 ignoredFields: all(ConversionArguments.ignoredFields), adapters: try adapters,
-                interfaces: try self[ConversionArguments.interface].map { try InterfaceFile($0) })
+                interfaces: try self[ConversionArguments.interface].map { path in
+                    try FormatError.ofRequest { try InterfaceFile(path) }
+                })
         }
     }
 }

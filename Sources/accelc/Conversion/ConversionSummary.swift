@@ -68,7 +68,8 @@ struct ConversionSummary {
         return lines.joined(separator: "\n")
     }
 
-    var json: JSON {
+    /// - Parameter warnings: all warnings of the run.
+    func json(warnings: [String]) -> JSON {
         let manifest = package.manifest
         return [
             "package": .string(path),
@@ -78,11 +79,12 @@ struct ConversionSummary {
             "functions": .array(manifest.functions.map { .string($0.name) }),
             "usual_shapes": .bool(hasUsualShapes),
             "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
+            "warnings": .array(warnings.map { .string($0) }),
             "outputs_sqnr": outputs.map { JSON.decibels($0.sqnr) } ?? .null,
             "outputs": outputs?.json ?? .null,
             "target": target?.json ?? .null,
-            "coverage": coverage.json,
             "cache": .string(cacheWord),
+            "coverage": coverage.json,
             "comparison": comparison?.json ?? .null,
             "weights": weights.json,
             "seconds": .number((seconds * 1e6).rounded() / 1e6),

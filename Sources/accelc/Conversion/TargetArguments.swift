@@ -14,8 +14,8 @@ enum TargetArguments {
         affectsOutput: true, excludes: ["min-sqnr", "compress"])
     static let sqnr = Option(
         "min-sqnr", .text("DB"),
-        "the smallest weights whose outputs over the samples have at least so many dB, all outputs together and without padding "
-            + "(--min-sqnr of verify looks at each output)",
+        "the smallest weights that the search finds whose outputs over the samples have at least so many dB, all outputs together "
+            + "and without padding (--min-sqnr of verify looks at each output)",
         affectsOutput: true, excludes: ["compress"])
     static let plan = Option(
         "plan", .output("DIR") { _ in PlanFolder.kind },
@@ -52,9 +52,10 @@ enum TargetArguments {
             guard let bytes = Text.parseBytes(text), bytes > 0 else {
                 throw RequestError("--target-size \(text): \(Text.sizeAdvice(text))")
             }
-            let unit = text.filter(\.isLetter)
+            let letters = text.filter(\.isLetter)
+            let unit = ["B", "kB", "MB", "GB", "TB"].first { $0.lowercased() == letters.lowercased() } ?? letters
             return CompressionTarget(
-                .bytes(bytes), text: "size \(text.filter { !$0.isWhitespace })",
+                .bytes(bytes), text: "size \(text.filter { !$0.isWhitespace && !$0.isLetter })\(unit)",
                 unit: CompressionTarget.SizeUnit(unit, bytes: Text.parseBytes("1\(unit)") ?? 1))
         }
         if let text = arguments[bits] {

@@ -61,6 +61,9 @@ extension Arguments {
                     .inside, to: NamedPath(name: "a cache", path: cache), which: "where only accelc's own files are")
             }
         }
-        for (output, kind) in zip(outputs, kinds) { try kind.requireReplaceable(output.path) }
+        for (output, kind) in zip(outputs, kinds) {
+            try kind.requireReplaceable(output.path)
+            try kind.requireFolder(of: output.path)
+        }
     }
 }

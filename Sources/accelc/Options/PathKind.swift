@@ -96,7 +96,7 @@ struct PathKind: Hashable, Sendable {
         else { return nil }
         if ReportFile.report(in: document) != nil { return .report }
         let isRecipe = document["default"] != nil || document["rules"] != nil
-        return isNamed && isRecipe ? .recipe : nil
+        return isRecipe ? .recipe : nil
     }
 
     /// No recipe and no report is larger.

@@ -59,16 +59,30 @@ extension Cache {
         }
         for key in folder.survey(.packages).digests {
             let path = folder.packagePath(key)
-            guard let record = try? folder.record(key),
-                let changed = record.files.first(where: { !isWhole($0, in: path) })
-            else { continue }
-            let reason = "its \(changed.path) is not the one that the record names"
-            let remedy = "the next \"accelc cache get\" of it, or --repair, makes the folder anew"
-            damage.append(Damage(path: path, reason: "\(reason): \(remedy)"))
-            // Its contents have been checked separately, so it can be assembled again.
+            guard let reason = flaw(ofPackage: key, at: path, broken) else { continue }
+            damage.append(Damage(path: path, reason: reason))
             if repairing { try folder.removePackage(path) }
         }
         return damage.sorted { $0.path < $1.path }
+    }
+
+    /// Returns what is wrong with a package in place, and what makes it anew; nil if nothing is.
+    /// - Parameter broken: the paths of damaged blobs. A package may share its files with them.
+    private func flaw(ofPackage key: Digest, at path: String, _ broken: Set<String>) -> String? {
+        if let record = try? folder.record(key) {
+            guard let changed = record.files.first(where: { !isWhole($0, in: path) }) else { return nil }
+            let remedy =
+                broken.contains(folder.blobPath(changed.digest))
+                ? "--repair removes the folder, and the next conversion makes it anew"
+                : "the next \"accelc cache get\" of it makes the folder anew, and --repair removes it"
+            return "its \(changed.path) is not the one that the record names: \(remedy)"
+        }
+        do {
+            try AcceleratorPackage(at: path).check()
+            return nil
+        } catch {
+            return "\(error); --repair removes the folder, and the next conversion makes it anew"
+        }
     }
 
     /// Returns how a result contradicts the key of its record, after a comparison of every byte with the digests

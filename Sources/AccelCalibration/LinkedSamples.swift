@@ -1,0 +1,59 @@
+public import AccelPrograms
+public import AccelTensors
+
+extension CalibrationSamples {
+    /// Returns samples of all parts that a file has inputs for, or whose inputs other parts make: an encoder's output is what the keys
+    /// and values of the decoder's cross attention are made from, and these are states of the decoder.
+    /// - Throws: `RequestError` if tensors do not fit the inputs, or if one is missing.
+    public static func all(
+        _ tensors: [StoredTensor], for parts: [Program], file: String, threads: Int
+    ) throws -> [CalibrationSamples] {
+        guard parts.contains(where: { !$0.interface.links.isEmpty || !$0.states(.crossAttention).isEmpty }) else {
+            return try parts.compactMap { try CalibrationSamples(tensors, for: $0, file: file) }
+        }
+        let prefix = NamedTensors(tensors, file: file).isGolden ? "in." : ""
+        var shared: [String: Int] = [:]
+        for part in parts {
+            shared.merge(try ShapeBindings(fitting: tensors, to: part, file: file).numbers) { first, _ in first }
+        }
+        var (tensors, found, links) = (tensors, [CalibrationSamples](), LinkedValues(parts))
+        let given = Set(tensors.map(\.name))
+        for part in parts {
+            let wanted = part.interface.links.map(\.input) + part.states(.crossAttention).map(\.name)
+            let made = wanted.filter { !given.contains(prefix + $0) && links[$0] != nil }
+            tensors += made.compactMap { name in links[name]?.stored(name: prefix + name) }
+            guard var samples = try CalibrationSamples(tensors, for: part, file: file, shared: shared) else { continue }
+            samples.linked = Set(made)
+            found.append(samples)
+            guard links.wants(anythingOf: part) else { continue }
+            let run = try SampleRun(samples, threads: threads)
+            try run.run(from: nil, to: nil)
+            links.add(run, of: part)
+        }
+        return found
+    }
+}
+
+/// What parts make for others over all samples, by the names of the inputs and states that take it.
+struct LinkedValues {
+    private let links: [Interface.Link]
+    private var values: [String: HostTensor] = [:]
+
+    init(_ parts: [Program]) { links = parts.flatMap(\.interface.links) }
+
+    subscript(name: String) -> HostTensor? { values[name] }
+
+    /// The names that others give a part's outputs, and the outputs.
+    private func places(of part: Program) -> [(name: String, output: String)] {
+        links.filter { $0.part == part.name }.map { ($0.input, $0.output) }
+            + (part.interface.role == .crossKeysAndValues
+                ? part.states(.crossAttention).map { ($0.name, $0.name) } : [])
+    }
+
+    func wants(anythingOf part: Program) -> Bool { !places(of: part).isEmpty }
+
+    /// Takes what a part's run has made.
+    mutating func add(_ run: SampleRun, of part: Program) {
+        for (name, output) in places(of: part) { values[name] = run.gathered(output) }
+    }
+}

@@ -1,0 +1,47 @@
+import AccelCalibration
+import AccelPrograms
+import AccelTensors
+
+/// The positions of a run that count: those that its attention mask shows. What a model gives at hidden positions serves no one, so
+/// that the figures of outputs leave it out, as those of conversions over samples do.
+struct CountedPositions {
+    /// All positions count.
+    static let all = CountedPositions(shown: [], sizes: [])
+
+    /// For each position, row-major over samples and positions; empty if all count.
+    private let shown: [Bool]
+    /// The samples, and the positions of each.
+    private let sizes: [Int]
+
+    private init(shown: [Bool], sizes: [Int]) { (self.shown, self.sizes) = (shown, sizes) }
+
+    /// The positions that the mask of a run's inputs shows; all if there is no mask, or one that shows none.
+    init(_ inputs: [String: HostTensor], of interface: Interface?) {
+        let name = interface?.inputs.first { $0.value.kind == .attentionMask }?.key ?? CalibrationSamples.maskName
+        guard let mask = inputs[name], mask.shape.rank == 2, !mask.elementType.isFloatingPoint else {
+            self = .all
+            return
+        }
+        let shown = mask.integers.map { $0 != 0 }
+        let isWhole = shown.allSatisfy { $0 } || !shown.contains(true)
+        self = isWhole ? .all : CountedPositions(shown: shown, sizes: mask.shape.dimensions)
+    }
+
+    /// Whether a tensor of this shape has elements at hidden positions: its first dimensions are samples and positions.
+    func hidesElements(of shape: Shape) -> Bool {
+        !shown.isEmpty && shape.rank > 2 && Array(shape.dimensions.prefix(2)) == sizes
+    }
+
+    /// Returns the elements of a tensor that count, in their order.
+    func elements(of tensor: HostTensor) -> [Float] {
+        let floats = tensor.floats
+        guard hidesElements(of: tensor.shape) else { return floats }
+        let width = floats.count / shown.count
+        var counted: [Float] = []
+        counted.reserveCapacity(shown.count { $0 } * width)
+        for (position, isShown) in shown.enumerated() where isShown {
+            counted += floats[position * width..<(position + 1) * width]
+        }
+        return counted
+    }
+}
