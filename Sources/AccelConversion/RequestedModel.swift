@@ -219,7 +219,7 @@ struct RequestedModel {
         return (try encoded.stated(as: source.elementType), try source.losslessDistortion())
     }
 
-    /// A sentence on weights whose scheme has a method that the samples did not bear out, so that they are stored without; nil
+    /// A sentence on weights that are stored without the method of their scheme, because the samples did not bear it out; nil
     /// for none.
     func withoutMethod(in package: AcceleratorPackage) -> String? {
         let stored = Dictionary(package.graph.tensors.map { ($0.name, $0.codec.method) }) { first, _ in first }
@@ -228,8 +228,9 @@ struct RequestedModel {
         }.map(\.source.name).sortedByNumbers()
         guard !names.isEmpty else { return nil }
         let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
-        return "\(Wording.count(names.count, "weight")) \(names.count == 1 ? "is" : "are") stored without the method of the recipe, "
-            + "which was no better on samples that were held out: \(listed)"
+        let verb = names.count == 1 ? "is" : "are"
+        return "\(Wording.count(names.count, "weight")) \(verb) stored without the method of the recipe, which was no "
+            + "better on samples that were held out: \(listed)"
     }
 
     /// Returns the outputs over the samples with a package's weights, from the cache if an earlier conversion has measured them; nil
