@@ -140,6 +140,36 @@ struct CacheUpkeepTests {
         }
     }
 
+    @Test("a package in place that shares a damaged file is found, and goes with the repair")
+    func placed() throws {
+        try withTemporaryFolder { folder in
+            let cache = Cache(root: "\(folder)/cache")
+            let contents = try TinyModel().contents()
+            let key = CacheKey(of: contents)
+            try PackageWriter.write(contents, to: "\(folder)/a") {
+                cache.store(packageAt: $0, for: key, model: "tiny")
+            }
+            let path = try cache.openLasting(key.digest).get().path
+            #expect(try cache.check() == [])
+            let record = try cache.folder.record(key.digest)
+            let file = try #require(record.files.first { $0.path.hasPrefix("weights") })
+            // The same change in both, as where they are one file with two names.
+            for place in ["\(path)/\(file.path)", cache.folder.blobPath(file.digest)] {
+                var bytes = try MappedFile(place).bytes.array
+                bytes[0] ^= 1
+                try FileManager.default.removeItem(atPath: place)
+                try write(bytes, to: place)
+            }
+            let found = try cache.check()
+            #expect(found.map(\.path).contains(path))
+            let reason = found.first { $0.path == path }?.reason ?? ""
+            #expect(reason.hasSuffix("--repair removes the folder, and the next conversion makes it anew"), "\(reason)")
+            _ = try cache.check(repairing: true)
+            #expect(Files.kind(of: path) == nil)
+            #expect(try cache.check() == [])
+        }
+    }
+
     @Test("clear removes everything, and the cache works again afterwards")
     func clearing() throws {
         try withCache([1, 2]) { cache, keys in

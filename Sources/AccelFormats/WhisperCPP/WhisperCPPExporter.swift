@@ -11,7 +11,7 @@ public struct WhisperCPPExporter: Exporter {
     public static let summary = "a folder with a file of whisper.cpp (OUT/ggml-model.bin), for Whisper"
     public static let options: [ExportOption] = []
     public static let output = list.kind
-    public static let version = 1
+    public static let version = 2
     public static let dependsOnShapes = false
     public static let mixesSchemes = false
     /// As whisper.cpp's own converter stores convolutions, and rounds positions.
