@@ -29,7 +29,7 @@ extension Files {
     public static var user: UInt32 { geteuid() }
 
     /// Whether this process may make entries in a folder; `errno` says why not.
-    static func mayWrite(in folder: String) -> Bool { faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 }
+    static func mayWrite(in folder: String) -> Bool { faccessat(AT_FDCWD, "\(folder)/.", W_OK | X_OK, AT_EACCESS) == 0 }
 
     /// Sets the nine permission bits.
     /// - Returns: False if that is not allowed.

@@ -69,7 +69,7 @@ struct ConversionRequest {
             // The request is the caller's, and no file.
             throw error.file == ConversionRequest.file ? AccelError(.invalid, error.description, at: "") : error
         }
-        var settings = ConversionSettings(cache: try asked.cache.map { try Cache(root: $0) })
+        var settings = ConversionSettings(cache: asked.cache.map { Cache(root: $0) })
         if let options {
             settings.threads =
                 try number(options.threads, atMost: 1024, "accel_conversion.threads").map { Int($0) }

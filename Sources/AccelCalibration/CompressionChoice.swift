@@ -1,4 +1,3 @@
-public import AccelPrograms
 public import AccelWeightCompression
 
 /// The goal of a choice of schemes.

@@ -5,13 +5,13 @@ public import AccelWeightCompression
 /// The errors of the outputs of all samples of a part, with some weights replaced, against the original weights.
 final class JointError {
     /// The name of the part.
-    let part: String
+    var part: String { samples.part.name }
     fileprivate let samples: CalibrationSamples
     private let run: SampleRun
     private let reference: [[StoredTensor]]
 
     init(_ samples: CalibrationSamples, threads: Int) throws {
-        (self.samples, part) = (samples, samples.part.name)
+        self.samples = samples
         run = try SampleRun(samples, threads: threads)
         try run.run(from: nil, to: nil)
         reference = run.outputs()

@@ -8,7 +8,7 @@ extension CalibrationSamples {
     public static func all(
         _ tensors: [StoredTensor], for parts: [Program], file: String, threads: Int
     ) throws -> [CalibrationSamples] {
-        guard parts.contains(where: { !$0.interface.links.isEmpty || !$0.states(.crossAttention).isEmpty }) else {
+        guard parts.contains(where: { !$0.interface.links.isEmpty || !$0.encoderStates.isEmpty }) else {
             return try parts.compactMap { try CalibrationSamples(tensors, for: $0, file: file) }
         }
         let prefix = NamedTensors(tensors, file: file).isGolden ? "in." : ""
@@ -19,7 +19,7 @@ extension CalibrationSamples {
         var (tensors, found, links) = (tensors, [CalibrationSamples](), LinkedValues(parts))
         let given = Set(tensors.map(\.name))
         for part in parts {
-            let wanted = part.interface.links.map(\.input) + part.states(.crossAttention).map(\.name)
+            let wanted = part.interface.links.map(\.input) + part.encoderStates.map(\.name)
             let made = wanted.filter { !given.contains(prefix + $0) && links[$0] != nil }
             tensors += made.compactMap { name in links[name]?.stored(name: prefix + name) }
             guard var samples = try CalibrationSamples(tensors, for: part, file: file, shared: shared) else { continue }

@@ -51,7 +51,7 @@ public struct SampleInputs: Sendable {
     /// Returns the keys and values of an encoder that a part reads as states: the file's tensors of their names.
     /// - Throws: `RequestError` if one is missing: the part would run on zeros, which are those of no encoder.
     func states(of part: Program, _ bindings: ShapeBindings) throws -> [String: HostTensor] {
-        try part.states(.crossAttention).filter { $0.next == $0.value }.reduce(into: [:]) { found, state in
+        try part.encoderStates.reduce(into: [:]) { found, state in
             let type = part.type(of: state.value)
             let wanted = TensorType(type.elementType, type.dimensions.map { $0.binding(bindings.numbers) })
             guard let tensor = tensors[state.name].map(HostTensor.init) else {

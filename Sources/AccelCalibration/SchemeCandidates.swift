@@ -25,7 +25,7 @@ enum CandidateSchemes {
         case is any GGMLCodec:
             try ["q4_0", "q4_k", "q5_0", "q5_k", "q6_k", "q8_0", "float16"].map { try Codecs.codec($0) }
         case let affine as AffineCodec:
-            try ["4", "5", "6", "8"].map { try AffineCodec(affine.values.replacing("bits", by: $0)) } + [
+            try ["4", "5", "6", "8"].map { AffineCodec(affine.values.replacing("bits", by: $0)) } + [
                 Codecs.codec("float16")
             ]
         default: try all.map { try Codecs.codec($0) }

@@ -219,18 +219,16 @@ struct RequestedModel {
         return (try encoded.stated(as: source.elementType), try source.losslessDistortion())
     }
 
-    /// A sentence on weights that are stored without the method of their scheme, because the samples did not bear it out; nil
-    /// for none.
-    func withoutMethod(in package: AcceleratorPackage) -> String? {
+    /// A sentence on weights that are stored without the method of their scheme, because the samples did not bear it out; none if
+    /// there are none.
+    func withoutMethod(in package: AcceleratorPackage) -> [String] {
         let stored = Dictionary(package.graph.tensors.map { ($0.name, $0.codec.method) }) { first, _ in first }
         let names = plan.filter {
             $0.choice.codec.method.usesStatistics && stored[$0.source.name] == CalibrationMethod.nearest
-        }.map(\.source.name).sortedByNumbers()
-        guard !names.isEmpty else { return nil }
-        let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
-        let verb = names.count == 1 ? "is" : "are"
-        return "\(Wording.count(names.count, "weight")) \(verb) stored without the method of the recipe, which was no "
-            + "better on samples that were held out: \(listed)"
+        }.map(\.source.name)
+        return PackageCoverage.sentences(
+            names.map { (name: $0, reason: "it was no better on samples that were held out") },
+            "stored without the method of the recipe")
     }
 
     /// Returns the outputs over the samples with a package's weights, from the cache if an earlier conversion has measured them; nil

@@ -14,7 +14,9 @@ public struct InterfaceFile: Sendable {
 
     /// Reads a file.
     /// - Throws: `FormatError` for an unknown role, and for missing or superfluous parameters of a role.
-    public init(_ path: String) throws { try self.init(JSONField(try JSON.read(path), file: path)) }
+    public init(_ path: String) throws {
+        self = try FormatError.ofRequest { try InterfaceFile(JSONField(try JSON.read(path), file: path)) }
+    }
 
     /// Parses a document.
     /// - Throws: as the initialiser that reads a file.

@@ -1,6 +1,6 @@
 import AccelByteIO
-public import AccelPackages
-public import AccelTensors
+import AccelPackages
+import AccelTensors
 import AccelWeightCompression
 
 /// A source whose files have one whole model with a configuration of their own: the programs of its family with decoded weights, under

@@ -1,5 +1,5 @@
 public import AccelByteIO
-public import AccelTensors
+package import AccelTensors
 
 /// A numeric probe: inputs of a package's functions with samples of their outputs, by which an opening backend is checked. It
 /// is the asset `probe.json`; readers that do not know it pass it through.

@@ -1,4 +1,4 @@
-public import AccelByteIO
+package import AccelByteIO
 package import AccelTensors
 import CAccelKernels
 

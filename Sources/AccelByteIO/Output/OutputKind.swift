@@ -1,5 +1,3 @@
-import AccelPlatform
-
 /// A kind of output, with a test that recognises earlier outputs of accelc. An output may only replace nothing, or an
 /// earlier output of its kind; this type decides that for every file and folder that is written.
 ///
@@ -59,25 +57,8 @@ public struct OutputKind: Sendable {
         if form == .file, path.hasSuffix("/"), Files.kind(of: path) == nil {
             throw RequestError("cannot write \(path): \(name) is a file; leave out the slash at the end")
         }
-        let trimmed = Files.trimmingSlashes(path)
-        guard let parent = Files.parentFolder(of: trimmed) else { return }
-        let reason: String? =
-            switch Files.kind(of: parent) {
-            case .folder?: Files.mayWrite(in: parent) ? nil : systemMessage()
-            case nil where Files.kindWithoutFollowing(parent) == nil: Self.missing(parent)
-            default: "\(parent) is no folder"
-            }
-        if let reason { throw RequestError("cannot write \(path): \(reason)", status: .unavailable) }
-    }
-
-    /// Says that a folder is missing, or that a file is in its place further up.
-    private static func missing(_ folder: String) -> String {
-        var above = folder
-        while let next = Files.parentFolder(of: above), next != above {
-            if Files.kind(of: next) == .file { return "\(next) is no folder" }
-            above = next
-        }
-        return "there is no folder \(folder)"
+        guard let parent = Files.parentFolder(of: path), !Files.mayWrite(in: parent) else { return }
+        throw RequestError("cannot write \(path): \(TemporaryPaths.failure(beside: path))", status: .unavailable)
     }
 
     /// Checks that `path` may be written: it does not exist, or is an earlier output of this kind.

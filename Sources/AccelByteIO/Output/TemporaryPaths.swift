@@ -25,12 +25,20 @@ public enum TemporaryPaths {
         }
     }
 
-    /// Says why nothing could be made beside `path`: the system's message, or that the folder is missing.
+    /// Says why nothing could be made beside `path`: the system's message, that the folder is missing, or what is in its place.
     static func failure(_ number: Int32 = errno, beside path: String) -> String {
-        guard number == ENOENT, let parent = Files.parentFolder(of: path), Files.kind(of: parent) == nil else {
-            return systemMessage(number)
+        var parent = Files.parentFolder(of: path)
+        switch number {
+        case ENOENT:
+            if let parent, Files.kind(of: parent) == nil { return "there is no folder \(parent)" }
+        case ENOTDIR:
+            while let folder = parent, folder != ".", Files.kind(of: folder) == nil {
+                parent = Files.parentFolder(of: folder)
+            }
+            if let parent, Files.kind(of: parent) != .folder { return "\(parent) is no folder" }
+        default: break
         }
-        return "there is no folder \(parent)"
+        return systemMessage(number)
     }
 
     static func remove(_ path: String) { _ = paths.withLock { $0.remove(path) } }

@@ -75,7 +75,7 @@ public struct DecodingPlan: Sendable {
 
     /// Returns the steps before a decoder that reads states of an encoder: the encoder, which the tensors feed, and the
     /// function that makes the states from its outputs, or that function alone where the outputs are given.
-    private static func encoding(_ program: ModelPlan, _ tensors: [String: StoredTensor]) -> [RunStep] {
+    package static func encoding(_ program: ModelPlan, _ tensors: [String: StoredTensor]) -> [RunStep] {
         func fits(_ port: FrozenProgram.Port) -> Bool {
             tensors[port.name]?.fitting(port) != nil
         }

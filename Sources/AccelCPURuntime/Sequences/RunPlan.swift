@@ -116,7 +116,7 @@ public struct RunPlan: Sendable {
         /// For each row of generated tokens, their number with the first stop token; nil for a row without one.
         public var stops: [Int?] = []
         /// Every row of generated tokens has a stop token.
-        public var isStopped = false
+        public var isStopped: Bool { !stops.isEmpty && stops.allSatisfy { $0 != nil } }
         /// What a later run needs beside the states to go on: the position of the next token, I64[1], and the last generated token,
         /// I64[batch,1], which no function has taken. Empty if no tokens were taken in blocks.
         public var next: [StoredTensor] = []
@@ -182,7 +182,6 @@ public struct RunPlan: Sendable {
             for (row, token) in next.enumerated() where result.stops[row] == nil && stopTokens.contains(token) {
                 result.stops[row] = chosen.count
             }
-            result.isStopped = next.allSatisfy(stopTokens.contains)
             guard chosen.count < generated, !result.isStopped else { break }
             try run(feed.step(next, at: end))
             index = nil

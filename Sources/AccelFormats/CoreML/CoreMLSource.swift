@@ -28,7 +28,7 @@ public struct CoreMLSource: ModelSource {
     public func check(progress: (_ file: String) -> Void) throws -> Bool {
         progress("model.mlmodel")
         let isChecked = try package.check()
-        if try package.weights.contains(where: { $0.storedBits > 0 }) { progress("weight.bin") }
+        if package.blobs != nil { progress("weight.bin") }
         return isChecked
     }
 

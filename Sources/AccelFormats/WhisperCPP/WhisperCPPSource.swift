@@ -1,5 +1,5 @@
 import AccelByteIO
-public import AccelPackages
+import AccelPackages
 public import AccelTensors
 import AccelWeightCompression
 

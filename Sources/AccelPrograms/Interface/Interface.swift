@@ -65,4 +65,6 @@ extension Program {
     public func input(_ kind: RoleKind) -> Input? { inputs.first { interface.inputs[$0.name]?.kind == kind } }
     /// Returns the states with a role of this kind, in program order.
     public func states(_ kind: RoleKind) -> [State] { states.filter { interface.states[$0.name]?.kind == kind } }
+    /// The keys and values of an encoder that the program reads, and does not make itself.
+    package var encoderStates: [State] { states(.crossAttention).filter { $0.next == $0.value } }
 }

@@ -1,4 +1,4 @@
-public import AccelTensors
+package import AccelTensors
 
 extension Role {
     /// Returns why a tensor has no tokens of this role's vocabulary, or no types of tokens that it knows; nil if it has, or if the role

@@ -39,8 +39,7 @@ extension ProgramStages {
             for number in 0..<count {
                 let feed = runs[(2 * number + 1) * runs.count / (2 * count)]
                 let inputs = feed.inputs.filter { !positions.contains($0.key) }
-                let seen = program.states(.crossAttention).map(\.name)
-                let states = seen.compactMap { name in feed.state(name)?.stored(name: name) }
+                let states = program.encoderStates.compactMap { feed.state($0.name)?.stored(name: $0.name) }
                 let tensors = inputs.map { $0.value.stored(name: $0.key) } + states
                 guard let run = try CalibrationSamples(tensors, for: program, file: "the inputs") else { continue }
                 if samples == nil { samples = run } else { samples?.add(run) }
@@ -71,17 +70,16 @@ extension ProgramStages {
         }.ranked
     }
 
-    /// Returns the inputs of a function's runs: the file's, or drawn ones.
+    /// Returns the inputs of a function's runs: the file's, those that a decoder's golden has for it, or drawn ones.
     private func feeds(of index: Int, _ frozen: FrozenProgram) -> [FunctionFeed] {
-        let matchers: [InputMatcher] =
-            switch options.inputs {
-            case .golden(let golden): golden.samples.map { InputMatcher(golden: $0) }
-            case .file(let path): (try? InputMatcher(file: path)).map { [$0] } ?? []
-            case .seeded: []
+        var given = feeds[index] ?? []
+        if feeds.isEmpty, let golden = options.inputs.golden {
+            given = golden.samples.flatMap { sample in
+                ((try? InputMatcher(golden: sample).functions(of: program)) ?? []).filter { $0.function == index }
+                    .map(\.feed)
             }
-        let given = matchers.flatMap { matcher in
-            ((try? matcher.functions(of: program)) ?? []).filter { $0.function == index }.map(\.feed)
         }
+        given = given.filter { program.functions[index].encoderStates(missingIn: $0).isEmpty }
         return given.isEmpty ? [SeededInputs(seed: options.inputs.samplingSeed).feed(for: frozen)] : given
     }
 }

@@ -17,6 +17,8 @@ struct ProgramStages: StageRunner {
     private(set) var model: ReferenceModel?
     /// Names of the weights that differ from the checkpoint's.
     private(set) var lossy: Set<String> = []
+    /// The runs of each function on the inputs of a file or golden.
+    private(set) var feeds: [Int: [FunctionFeed]] = [:]
 
     init(
         of program: ModelPlan, in package: AcceleratorPackage?, against reference: Subject?,
@@ -178,6 +180,7 @@ struct ProgramStages: StageRunner {
             }
         } else {
             let given = try given(options.inputs)
+            feeds = Dictionary(grouping: given, by: \.function).mapValues { $0.map(\.feed) }
             if case .file = options.inputs { report.countRuns(given.count) }
             if let golden = options.inputs.golden { requireOutputs(of: golden, running: given) }
             for (index, feed, golden) in given {
@@ -252,7 +255,8 @@ struct ProgramStages: StageRunner {
             }
         case .file(let path):
             let runs = try InputMatcher(file: path).functions(of: program)
-            return try EncoderStates(of: program, model).given(to: runs, file: path).map { ($0.function, $0.feed, nil) }
+            return try EncoderStates(program: program, model: model).given(to: runs, file: path)
+                .map { ($0.function, $0.feed, nil) }
         case .seeded:
             guard model != nil else { throw InputSource.nothingToCompareWith }
             return []

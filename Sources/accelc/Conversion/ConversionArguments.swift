@@ -167,9 +167,7 @@ extension Arguments {
             OpeningOptions(
                 configuration: self[ConversionArguments.configuration],
                 ignoredFields: all(ConversionArguments.ignoredFields), adapters: try adapters,
-                interfaces: try self[ConversionArguments.interface].map { path in
-                    try FormatError.ofRequest { try InterfaceFile(path) }
-                })
+                interfaces: try self[ConversionArguments.interface].map { try InterfaceFile($0) })
         }
     }
 }
