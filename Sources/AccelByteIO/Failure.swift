@@ -66,7 +66,8 @@ public struct FormatError: ReportedError, Equatable {
     public var location: Location?
     /// The problem, in words that follow the location.
     public var reason: String
-    /// `.usage` for a file that is part of the request, such as a budget: then the request has to change.
+    /// `.usage` for a file that is part of the request, such as a budget: then the request has to change; `.unavailable` where a part of
+    /// it is missing.
     public var exitStatus = ExitStatus.corrupt
 
     /// Creates an error.

@@ -188,6 +188,16 @@ public enum Files {
         throw RequestError("cannot remove \(path): \(systemMessage())", status: .unavailable)
     }
 
+    /// Returns the bytes of a file, or of all files in a folder and its folders, without what links lead to.
+    package static func byteCount(ofTree path: String) throws(RequestError) -> Int {
+        guard kindWithoutFollowing(path) == .folder else {
+            return kindWithoutFollowing(path) == .file ? identity(of: path).map { Int(clamping: $0.size) } ?? 0 : 0
+        }
+        var count = 0
+        for name in try list(path) { count += try byteCount(ofTree: "\(path)/\(name)") }
+        return count
+    }
+
     /// Returns the folder of `path`: `.` for a plain name, nil for the root.
     public static func parentFolder(of path: String) -> String? {
         let trimmed = trimmingSlashes(path)

@@ -15,7 +15,8 @@ struct OpenedFile: ~Copyable {
         descriptor = FileDescriptor(open(path, flags))
         guard descriptor.number >= 0 else {
             let message = systemMessage()
-            throw RequestError(Files.brokenLink(path) ?? "cannot open \(path): \(message)", status: .unavailable)
+            let hint = followsLink ? Files.suggestion(for: path) : ""
+            throw RequestError(Files.brokenLink(path) ?? "cannot open \(path): \(message)\(hint)", status: .unavailable)
         }
         var status = stat()
         guard fstat(descriptor.number, &status) == 0 else {

@@ -20,7 +20,9 @@ public final class OpenedPath: @unchecked Sendable {
         var status = stat()
         guard descriptor.number >= 0, fstat(descriptor.number, &status) == 0 else {
             let message = systemMessage()
-            throw RequestError(Files.brokenLink(path) ?? "cannot open \(path): \(message)", status: .unavailable)
+            throw RequestError(
+                Files.brokenLink(path) ?? "cannot open \(path): \(message)\(Files.suggestion(for: path))",
+                status: .unavailable)
         }
         let identity = FileIdentity(status)
         func leadsHere(_ other: String) -> Bool {

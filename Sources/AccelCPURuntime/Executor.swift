@@ -20,7 +20,7 @@ public final class Executor {
     private(set) var calls: [PreparedCall]
     private var kernels: [PreparedKernel]
     /// The groups of calls that run as one, in order.
-    private var joined: [JoinedCalls]
+    private(set) var joined: [JoinedCalls]
     private let outputs: [(name: String, memory: OperandMemory)]
     /// Saves the states that calls overwrite before a call that may fail.
     private var journal: StateJournal

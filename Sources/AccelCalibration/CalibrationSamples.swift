@@ -17,13 +17,15 @@ public struct CalibrationSamples: Sendable {
         let counts: [Bool]?
         /// The indices of its samples, in the order of length.
         let samples: Range<Int>
-        /// The indices of its samples in the file.
-        let rows: [Int]
+        /// The indices of its samples in the file; nil if the inputs have no row for each sample.
+        let rows: [Int]?
     }
     /// The name of the mask in files for parts without a mask input.
     public static let maskName = SampleInputs.maskName
     /// One of this many samples, in the order of length, is excluded from all statistics and held out.
     public static let heldOutShare = 16
+    /// Returns whether the sample, or the vector, of this number is held out.
+    static func isHeldOut(_ number: Int) -> Bool { number % heldOutShare == heldOutShare - 1 }
     /// The approximate number of positions per run.
     private static let positionsAtOnce = 512
 
@@ -51,7 +53,8 @@ public struct CalibrationSamples: Sendable {
         guard part.inputs.contains(where: { given.tensors[$0.name] != nil }) else { return nil }
         self.part = part
         let own = try ShapeBindings(fitting: tensors, to: part, file: file).numbers
-        let positions = own.values.max() ?? 1
+        let tokens = part.input(.tokens).map { part.type(of: $0.value).dimensions } ?? []
+        let positions = tokens.dropFirst().first?.name.flatMap { own[$0] } ?? own.values.max() ?? 1
         let known = Set(part.dimensions.map(\.name))
         var numbers = own.merging(shared.filter { known.contains($0.key) }) { own, _ in own }
         for input in part.inputs {
@@ -86,7 +89,7 @@ public struct CalibrationSamples: Sendable {
             Chunk(
                 inputs: chunk.inputs, states: chunk.states, bindings: chunk.bindings, counts: chunk.counts,
                 samples: count + chunk.samples.lowerBound..<count + chunk.samples.upperBound,
-                rows: chunk.rows.map { count + $0 })
+                rows: chunk.rows.map { $0.map { count + $0 } })
         }
         count += others.count
         positions = positions.flatMap { own in others.positions.map { own + $0 } }
@@ -127,8 +130,10 @@ private struct SampleCutter {
         mask: HostTensor?
     ) {
         (self.part, self.bindings, self.inputs, self.states) = (part, bindings, inputs, states)
-        // The first dimension that all inputs share.
-        let leading = Set(part.inputs.map { part.type(of: $0.value).dimensions.first?.name })
+        // The first dimension that all inputs share, but for the position, which is that of all samples.
+        let position = part.input(.position)?.name
+        let leading = Set(
+            part.inputs.filter { $0.name != position }.map { part.type(of: $0.value).dimensions.first?.name })
         let batch = leading.count == 1 ? leading.first ?? nil : nil
         self.batch = batch
         samples = batch.flatMap { bindings.numbers[$0] } ?? 1
@@ -149,7 +154,7 @@ private struct SampleCutter {
         guard let batch, samples > 0 else {
             return [
                 CalibrationSamples.Chunk(
-                    inputs: inputs, states: states, bindings: bindings, counts: mask, samples: 0..<1, rows: [0])
+                    inputs: inputs, states: states, bindings: bindings, counts: mask, samples: 0..<1, rows: nil)
             ]
         }
         let lengths = (0..<samples).map(self.lengthOfSample)
@@ -187,6 +192,7 @@ private struct SampleCutter {
         let cut = Dictionary(
             uniqueKeysWithValues: part.inputs.compactMap { input in
                 inputs[input.name].map { tensor in
+                    guard input.name != part.input(.position)?.name else { return (input.name, tensor) }
                     let dimensions = part.type(of: input.value).dimensions
                     let isCut = length != nil && dimensions.count == 2 && dimensions[1].name == length
                     return (input.name, tensor.samples(chosen, positions: isCut ? kept : nil))

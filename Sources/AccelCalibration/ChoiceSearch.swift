@@ -94,13 +94,13 @@ struct ChoiceSearch {
             let limit = Int(Double(limit) * share)
             guard let point = path(byteLimit: limit).points.last, point.bytes <= limit else { return nil }
             let found = try measured(point)
-            return found.plan.sqnr > known?.sqnr ?? -.infinity ? found : nil
+            return found.plan.judgedSQNR > known?.judgedSQNR ?? -.infinity ? found : nil
         case .fewestBytes(let wanted):
             let most = known.map { Int(Double($0.bytes) * share) } ?? .max
             let points = path(byteLimit: nil).points.filter { $0.bytes < most }
             func reached(_ index: Int) throws -> Found? {
                 let found = try measured(points[index])
-                return found.plan.sqnr >= wanted ? found : nil
+                return found.plan.judgedSQNR >= wanted ? found : nil
             }
             var (low, high) = (0, points.count - 1)
             var best: Found?

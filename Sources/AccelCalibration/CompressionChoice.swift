@@ -22,6 +22,8 @@ public struct CompressionPlan: Sendable {
     public let outputs: SampledOutputs
     /// The SQNR in dB of the outputs.
     public var sqnr: Double { outputs.sqnr }
+    /// The SQNR in dB by which plans are compared: over the samples that no weight is fitted to, or over all if there are too few.
+    var judgedSQNR: Double { outputs.heldOut ?? outputs.sqnr }
     /// The activation statistics of weights whose codes depend on them, by name.
     public let statistics: [String: ActivationStatistics]
     /// A single scheme for all weights gave a better result than any mixture. Bytes that it leaves are spent on finer schemes.

@@ -98,7 +98,7 @@ public struct CompressionSolver {
             guard let found else {
                 throw RequestError(
                     "no choice of schemes was found that gives \(wanted) dB over the samples; the best had "
-                        + "\(NumberText.fixed(measured.map(\.sqnr).max() ?? 0, digits: 2)) dB")
+                        + "\(NumberText.fixed(measured.map(\.judgedSQNR).max() ?? 0, digits: 2)) dB")
             }
             byteLimit = found.bytes
         }
@@ -106,7 +106,8 @@ public struct CompressionSolver {
             _ = try check(uniform, isUniform: true)
         }
         func best() -> CompressionPlan? {
-            measured.filter { $0.bytes <= byteLimit }.max { ($0.sqnr, -$0.bytes) < ($1.sqnr, -$1.bytes) }
+            measured.filter { $0.bytes <= byteLimit }
+                .max { ($0.judgedSQNR, -$0.bytes) < ($1.judgedSQNR, -$1.bytes) }
         }
         if case .leastError = aim, let first = best(), let finer = spending(byteLimit, from: first, candidates) {
             _ = try check(finer, isUniform: first.isUniform)

@@ -17,11 +17,11 @@ final class JointError {
         reference = run.outputs()
     }
 
-    /// Returns the squared error over energy of each output.
+    /// Returns the errors of the outputs.
     /// - Parameters:
     ///   - weights: all weights that differ from the original.
     ///   - links: what the parts before have made with these weights; takes what this one makes for others.
-    func errors(with weights: [CompressedTensor], _ links: inout LinkedValues) throws -> [String: Double] {
+    func errors(with weights: [CompressedTensor], _ links: inout LinkedValues) throws -> SampledErrors {
         for tensor in weights { try run.replace(tensor) }
         for name in samples.linked.sorted() {
             if let value = links[name] { try run.feed(name, value) }
@@ -29,7 +29,9 @@ final class JointError {
         try run.restart()
         try run.run(from: nil, to: nil)
         links.add(run, of: samples.part)
-        return run.errors(of: run.outputs(), from: reference)
+        let errors = run.sampledErrors(of: run.outputs(), from: reference)
+        // Each part holds out its own samples, so that those of this one may be in the statistics of the parts before.
+        return samples.linked.isEmpty ? errors : SampledErrors(all: errors.all, heldOut: nil)
     }
 }
 

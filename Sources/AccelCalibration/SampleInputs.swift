@@ -1,4 +1,4 @@
-import AccelByteIO
+public import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 
@@ -8,7 +8,7 @@ public import AccelTensors
 /// samples. A missing integer input is 0 everywhere, such as a position, and a missing attention mask 1; tokens are needed.
 public struct SampleInputs: Sendable {
     /// The name of the mask in files for functions without a mask input.
-    static let maskName = "attention_mask"
+    package static let maskName = "attention_mask"
     /// By the input's name.
     public let tensors: [String: StoredTensor]
     /// The path of the file, for errors.
@@ -81,13 +81,20 @@ public struct SampleInputs: Sendable {
     }
 }
 
+/// The error for samples with more positions than a function takes; another function may take them.
+public struct SamplesTooLong: ReportedError {
+    public let description: String
+    public var exitStatus: ExitStatus { .usage }
+}
+
 extension SampleInputs {
     /// Returns all samples as inputs of a function with fixed sizes, run by run. Samples that are shorter than the function's
     /// positions are filled up behind a mask; longer ones are cut where a mask hides the rest, or where the function is a decoder,
     /// for which the rest comes later. The last run starts again with the first samples where some are missing.
     /// - Parameter ports: the function's inputs.
     /// - Returns: nil if the file has none of the inputs, or inputs of other sizes.
-    /// - Throws: `RequestError` if more positions of a sample count than the function takes, or for tokens of another model.
+    /// - Throws: `SamplesTooLong` if more positions of a sample count than the function takes; `RequestError` for tokens of another
+    ///   model.
     public func runs(
         of function: String, _ ports: [FrozenProgram.Port], _ interface: Interface
     ) throws -> [[String: HostTensor]]? {
@@ -121,8 +128,9 @@ extension SampleInputs {
             } else if !ports.contains(where: { kind($0) == .position }) {
                 let needed = mask.map { Self.length(of: $0) } ?? found
                 guard needed <= wanted else {
-                    throw RequestError(
-                        "\(file): \"\(port.name)\" has up to \(needed) positions that count, and \(function) takes \(wanted); "
+                    throw SamplesTooLong(
+                        description:
+                            "\(file): \"\(port.name)\" has up to \(needed) positions that count, and \(function) takes \(wanted); "
                             + "convert, or export, with --shape-from \(file), or shorten the samples")
                 }
             }
@@ -166,7 +174,7 @@ extension HostTensor {
 
     /// Returns the samples at `indices` of the first axis, each with so many positions on the second axis: the first ones,
     /// or all and zeros behind them. nil leaves the second axis as it is.
-    func samples(_ indices: [Int], positions: Int? = nil) -> HostTensor {
+    package func samples(_ indices: [Int], positions: Int? = nil) -> HostTensor {
         let size = shape.count / max(shape.dimensions[0], 1)
         let wanted = positions ?? size
         var sizes = shape.dimensions

@@ -31,7 +31,7 @@ extension SampleRun {
                     let part = sampleCount < share ? seen : samples[chunk].lowerBound + position / perSample
                     seen += 1
                     let other = others.map { $0 + index * columns }
-                    if part % share == share - 1 {
+                    if CalibrationSamples.isHeldOut(part) {
                         sums.hold(vector, original: other)
                     } else {
                         sums.add(vector, original: other, threads: threads)

@@ -19,8 +19,8 @@ final class SampleRun {
     private var inputs: [[String: StoredTensor]]
     /// The states of each chunk.
     private let states: [StateMemory]
-    /// The indices of each chunk's samples in the file.
-    private let rows: [[Int]]
+    /// The indices of each chunk's samples in the file; nil for a chunk of all that it has.
+    private let rows: [[Int]?]
     let threads: Int
     /// The weights' names, by index in the program that all chunks share.
     private let weightNames: [String]
@@ -104,7 +104,7 @@ final class SampleRun {
     /// Replaces an input, or the value that a state has before each run, by that of all samples in the order of the file.
     func feed(_ name: String, _ tensor: HostTensor) throws {
         for chunk in rows.indices {
-            let own = tensor.samples(rows[chunk]).stored(name: name)
+            let own = (rows[chunk].map { tensor.samples($0) } ?? tensor).stored(name: name)
             if inputs[chunk][name] != nil { inputs[chunk][name] = own } else { try states[chunk].set([own]) }
         }
     }
@@ -112,6 +112,8 @@ final class SampleRun {
     /// Returns an output of all samples, in the order of the file; nil if there is none, or if the sizes of samples differ.
     func gathered(_ name: String) -> HostTensor? {
         let parts = executors.compactMap { $0.results.first { $0.name == name } }.map(HostTensor.init)
+        if rows == [nil] { return parts.first }
+        let rows = rows.compactMap(\.self)
         guard parts.count == rows.count, let first = parts.first, first.elementType == .float32, first.shape.rank > 0,
             Set(parts.map { Array($0.shape.dimensions.dropFirst()) }).count == 1
         else { return nil }
@@ -142,13 +144,23 @@ final class SampleRun {
         errors(of: outputs, from: reference).mean
     }
 
-    /// Returns the error of each float output against a reference run: squared error over energy. Masked positions are
-    /// ignored.
-    func errors(of outputs: [[StoredTensor]], from reference: [[StoredTensor]]) -> [String: Double] {
+    /// Returns the error of each float output against a reference run. Masked positions are ignored.
+    func sampledErrors(of outputs: [[StoredTensor]], from reference: [[StoredTensor]]) -> SampledErrors {
+        let held = errors(of: outputs, from: reference, heldOut: true)
+        return SampledErrors(all: errors(of: outputs, from: reference), heldOut: held.isEmpty ? nil : held)
+    }
+
+    /// - Parameter heldOut: over the samples that are held out; empty if none is.
+    private func errors(
+        of outputs: [[StoredTensor]], from reference: [[StoredTensor]], heldOut: Bool = false
+    ) -> [String: Double] {
         var sums: [String: (error: Double, energy: Double)] = [:]
         for (chunk, (found, wanted)) in zip(outputs, reference).enumerated() {
             for (output, exact) in zip(found, wanted) where exact.elementType == .float32 {
+                let held = samples[chunk].map(CalibrationSamples.isHeldOut)
+                guard !heldOut || held.contains(true) else { continue }
                 let (values, targets) = (output.floats(), exact.floats())
+                let each = max(1, targets.count / max(held.count, 1))
                 let sizes = exact.shape.dimensions
                 var mask = counts[chunk]
                 let positionCount = sizes.count > 2 ? sizes[0] * sizes[1] : 0
@@ -156,6 +168,7 @@ final class SampleRun {
                 let width = max(1, targets.count / max(positionCount, 1))
                 var (error, energy) = sums[exact.name] ?? (0, 0)
                 for index in targets.indices where mask?[index / width] ?? true {
+                    if heldOut, !held[min(index / each, held.count - 1)] { continue }
                     let difference = Double(values[index]) - Double(targets[index])
                     error += difference * difference
                     energy += Double(targets[index]) * Double(targets[index])

@@ -12,22 +12,40 @@ public struct SampledOutputs: Equatable, Sendable {
     }
     /// In dB, by the mean error of the outputs; the mean over the parts.
     public let sqnr: Double
+    /// The same over the samples that are in no statistics, in dB: other inputs get about that. Nil if there are too few samples to hold
+    /// one out (`CalibrationSamples.heldOutShare`), or if parts feed others.
+    public let heldOut: Double?
     /// Each output, in the order of names.
     public let outputs: [Output]
 
     /// Creates figures that were measured before.
-    public init(sqnr: Double, outputs: [Output]) { (self.sqnr, self.outputs) = (sqnr, outputs) }
+    public init(sqnr: Double, heldOut: Double?, outputs: [Output]) {
+        (self.sqnr, self.heldOut, self.outputs) = (sqnr, heldOut, outputs)
+    }
 
-    /// - Parameter parts: the names of the parts, and the error of each output: squared error over energy.
-    init(_ parts: [(name: String, errors: [String: Double])]) {
-        sqnr = WeightLoss.decibels(parts.map { $0.errors.mean }.reduce(0, +) / Double(max(parts.count, 1)))
+    /// - Parameter parts: the names of the parts, and the errors of their outputs.
+    init(_ parts: [(name: String, errors: SampledErrors)]) {
+        func mean(_ errors: [[String: Double]]) -> Double {
+            WeightLoss.decibels(errors.map(\.mean).reduce(0, +) / Double(max(errors.count, 1)))
+        }
+        sqnr = mean(parts.map(\.errors.all))
+        let held = parts.compactMap(\.errors.heldOut)
+        heldOut = held.isEmpty || held.count < parts.count ? nil : mean(held)
         outputs = parts.flatMap { part in
-            part.errors.map { name, error in
-                let isShared = parts.count { $0.errors[name] != nil } > 1
+            part.errors.all.map { name, error in
+                let isShared = parts.count { $0.errors.all[name] != nil } > 1
                 return Output(name: isShared ? "\(part.name) \(name)" : name, sqnr: WeightLoss.decibels(error))
             }
         }.sorted { $0.name < $1.name }
     }
+}
+
+/// The error of each output of a part: squared error over energy.
+struct SampledErrors {
+    /// Over all samples.
+    let all: [String: Double]
+    /// Over the samples that are held out; nil if none is.
+    let heldOut: [String: Double]?
 }
 
 extension [String: Double] {

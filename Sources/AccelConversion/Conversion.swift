@@ -144,12 +144,12 @@ public struct Conversion: Sendable {
         let fitting = try shapeFiles.flatMap { path in
             try parts.bindings(fitting: try SafetensorsFile(path).tensors, file: path)
         }
-        return try parts.freezing(shapes + fitting)
+        return try parts.freezing(shapes, fitting: fitting)
     }
 
     /// Checks the recipe's rules and the tensors' coverage.
     /// - Returns: the warnings.
-    /// - Throws: `RequestError` with the first warning if the request is strict.
+    /// - Throws: `RequestError` with all warnings if the request is strict.
     func check(_ unused: [UnusedTensor], _ plan: [PlannedWeight]) throws -> [String] {
         let idle = recipe.idleRules(in: plan).map { "\(recipeFile ?? "the recipe"), field \($0.field): \($0.reason)" }
         let unweighted = PackageCoverage.sentences(
@@ -163,7 +163,6 @@ public struct Conversion: Sendable {
             }, "encoded as if all columns counted the same")
         let warnings = idle + idleMethods(in: plan) + unweighted
         guard isStrict else { return warnings }
-        if let sentence = warnings.first { throw RequestError("\(sentence) (--strict)") }
         let kept = plan.filter(\.source.shape.hasOutputChannels).compactMap { weight in
             weight.choice.reason.map { (name: weight.source.name, reason: $0) }
         }
@@ -171,9 +170,11 @@ public struct Conversion: Sendable {
             PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
             + PackageCoverage.sentences(
                 unused.filter { !$0.isAskedFor }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
-        guard let sentence = reasons.first else { return [] }
-        let remedy = kept.isEmpty ? ", unless --ignore-tensor names them" : ""
-        throw RequestError("\(model): \(sentence); --strict refuses that\(remedy)")
+        guard !warnings.isEmpty || !reasons.isEmpty else { return [] }
+        let all = (warnings + reasons.map { "\(model): \($0)" }).joined(separator: "; ")
+        if reasons.isEmpty { throw RequestError("\(all) (--strict)") }
+        throw RequestError(
+            "\(all); --strict refuses that\(kept.isEmpty ? ", unless --ignore-tensor names what is not used" : "")")
     }
 
     /// Sentences on methods that the recipe names, and that no weight uses.

@@ -31,12 +31,12 @@ struct KeptOutputs {
 }
 
 extension SampledOutputs {
-    /// The members of documents: `sqnr`, and `outputs` with that of each. JSON has no infinity: null stands for it.
+    /// The members of documents: `sqnr`, `held_out` where samples are, and `outputs` with that of each. JSON has no infinity: null
+    /// stands for it.
     package var members: [JSON.Member] {
         func figure(_ value: Double) -> JSON { value.isFinite ? .number(value) : .null }
-        return [
-            .init("sqnr", figure(sqnr)),
-            .init("outputs", .array(outputs.map { ["name": .string($0.name), "sqnr": figure($0.sqnr)] })),
+        return [.init("sqnr", figure(sqnr))] + (heldOut.map { [.init("held_out", figure($0))] } ?? []) + [
+            .init("outputs", .array(outputs.map { ["name": .string($0.name), "sqnr": figure($0.sqnr)] }))
         ]
     }
 
@@ -46,6 +46,7 @@ extension SampledOutputs {
         func figure(_ field: JSONField) throws -> Double { field.value == .null ? .infinity : try field.double() }
         self.init(
             sqnr: try figure(document["sqnr"]),
+            heldOut: document["held_out"].exists ? try figure(document["held_out"]) : nil,
             outputs: try document["outputs"].array().map {
                 Output(name: try $0["name"].string(), sqnr: try figure($0["sqnr"]))
             })

@@ -37,7 +37,7 @@ extension ModelCalibration {
                 return [
                     "\(file) has \(Wording.count(positions, "position")) that count, and weights of \(samples.part.name) "
                         + "have up to \(Wording.grouped(columns)) columns: fewer positions than columns are too few for "
-                        + "method=gptq; give more or longer samples"
+                        + "method=gptq, and the dB over them are more than other inputs get; give more or longer samples, of the kind that the model will see"
                 ]
             }
             let share = CalibrationSamples.heldOutShare

@@ -66,7 +66,7 @@ extension ModelExport {
             let plan = request?.planFolder
             solved = request?.solved.map { ($0.choice, plan) }
             let folder = try AtomicFolder(replacing: output, as: format.output)
-            let report = try exporter.export(model, to: folder.path)
+            let report = try exporter.export(model, to: folder.path).measured(at: folder.path)
             try plan?.requireReplaceable()
             try settings.cancellation.check()
             return ExportOutput.Draft(folder, report, plan)

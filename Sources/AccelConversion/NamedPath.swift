@@ -10,9 +10,11 @@ package struct NamedPath: Sendable {
     /// - Throws: `RequestError` if this output has a relation to `other`: is the same file, contains it, or lies in it.
     package func require(_ relation: PathLocation.Relation?, to other: NamedPath, which reason: String) throws {
         guard let relation else { return }
+        let parent = Files.parentFolder(of: Files.absolutePath(of: other.path)) ?? "/"
         let remedy =
             relation == .inside
-            ? "choose a place outside of it, such as ../\(Files.name(of: path))" : "choose another name"
+            ? "choose a place outside of it, such as \(parent == "/" ? "" : parent)/\(Files.name(of: path))"
+            : "choose another name"
         throw RequestError(
             "cannot write \(path) (\(name)): it \(relation) \(other.path) (\(other.name)), \(reason); \(remedy)")
     }

@@ -94,12 +94,14 @@ package struct ParetoChart: Sendable {
     private static let ranked = 20
 
     /// A self-contained HTML page with the chart.
-    package func page(title: String) -> String {
+    /// - Parameter facts: sentences on the whole of the plan.
+    package func page(title: String, facts: [String] = []) -> String {
         """
         <!DOCTYPE html>
         <html lang="en"><head><meta charset="utf-8"><title>\(XML.escaped(title))</title><style>\(PageStyle.text)</style></head>
         <body><main><h1>\(XML.escaped(title))</h1>
-        <p class="soft">SQNR of the outputs over the samples against bits a weight. The line adds up what each weight costs
+        \(facts.map { XML.element("p", [], XML.escaped($0)) }.joined(separator: "\n"))
+        <p class="soft">SQNR of the outputs over the samples against bits of a weight that the target chose for. The line adds up what each weight costs
         alone; dots were measured with all weights stored so, the large one is the plan.</p>
         \(svg)
         \(ranking)

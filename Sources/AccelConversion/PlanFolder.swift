@@ -43,7 +43,7 @@ package final class PlanFolder: Sendable {
         let chart = ParetoChart(
             points: choice.points.map { .init(bits: $0.bits, sqnr: $0.sqnr, isMeasured: $0.isMeasured) },
             chosen: (choice.bits, choice.outputs.sqnr), losses: choice.losses)
-        try write(chart.page(title: "Plan for \(choice.target)"), to: "report.html")
+        try write(chart.page(title: "Plan for \(choice.target)", facts: choice.facts), to: "report.html")
     }
 
     /// Checks again that `path` may be replaced, before the package is published.

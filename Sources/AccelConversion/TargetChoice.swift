@@ -109,6 +109,24 @@ struct TargetChoice {
         ]
     }
 
+    /// What the whole of the plan reaches, in sentences.
+    var facts: [String] {
+        func decibels(_ value: Double) -> String {
+            value.isFinite ? "\(NumberText.fixed(value, digits: 2)) dB" : "exact"
+        }
+        let limit = byteLimit.map { " of \(Wording.grouped($0)) allowed" } ?? ""
+        let held =
+            outputs.heldOut.map {
+                "; over one sample of \(CalibrationSamples.heldOutShare), to which no weight is fitted: \(decibels($0)), about what "
+                    + "other inputs get"
+            } ?? ", to which the weights are fitted: other inputs get less"
+        let each = outputs.outputs.map { "\($0.name) \(decibels($0.sqnr))" }.joined(separator: ", ")
+        return [
+            "Stored weights: \(Wording.grouped(weightBytes)) bytes\(limit).",
+            "Outputs over the samples: \(decibels(outputs.sqnr))\(held).", "Each output over the samples: \(each).",
+        ]
+    }
+
     /// The summary as a note, and one remark for each weight.
     var events: [ConversionEvent] { [.note(summary)] + lines.map(ConversionEvent.remark) }
 

@@ -194,8 +194,8 @@ extension RequestError {
 
 /// The report of an export: sizes, fallbacks and details.
 public struct ExportReport: Sendable {
-    /// Bytes of the files with the model's description and weights.
-    public let byteCount: Int
+    /// Bytes of all files of the export.
+    public private(set) var byteCount = 0
     /// Average bits of the stored weights, with scales and tables.
     public let bitsPerWeight: Double
     /// The report for people.
@@ -205,15 +205,8 @@ public struct ExportReport: Sendable {
     /// The report for programs; the members depend on the format.
     public let json: JSON
 
-    /// Returns the bytes of the files in a folder whose names end so.
-    static func bytes(in folder: String, suffix: String) throws -> Int {
-        try Files.list(folder).filter { $0.hasSuffix(suffix) }
-            .reduce(0) { $0 + (Files.identity(of: "\(folder)/\($1)").map { Int(clamping: $0.size) } ?? 0) }
-    }
-
-    /// A report of a finished export.
-    public init(byteCount: Int, bitsPerWeight: Double, lines: [String], warnings: [String], json: JSON) {
-        self.byteCount = byteCount
+    /// A report of a finished export, without its bytes.
+    public init(bitsPerWeight: Double, lines: [String], warnings: [String], json: JSON) {
         self.bitsPerWeight = bitsPerWeight
         self.lines = lines
         self.warnings = warnings
@@ -222,6 +215,13 @@ public struct ExportReport: Sendable {
 }
 
 extension ExportReport {
+    /// Returns the report with the bytes of the export at a path.
+    package func measured(at path: String) throws -> ExportReport {
+        var report = self
+        report.byteCount = try Files.byteCount(ofTree: path)
+        return report
+    }
+
     /// The whole report as JSON, for the cache.
     public var document: JSON {
         [
@@ -238,8 +238,9 @@ extension ExportReport {
         let details =
             if case .object(let members) = document { members.first { $0.key == "details" } } else { JSON.Member?.none }
         self.init(
-            byteCount: try field["bytes"].int(in: 0...Int.max), bitsPerWeight: try field["bits_per_weight"].double(),
+            bitsPerWeight: try field["bits_per_weight"].double(),
             lines: try field["lines"].array().map { try $0.string() },
             warnings: try field["warnings"].array().map { try $0.string() }, json: details?.value ?? .null)
+        byteCount = try field["bytes"].int(in: 0...Int.max)
     }
 }

@@ -1,21 +1,19 @@
 import AccelByteIO
 import AccelPrograms
-package import AccelTensors
+import AccelTensors
 import AccelWeightCompression
 
 extension SourceModel {
-    /// The element types of the programs' weights, by name.
-    package var weightTypes: [String: ElementType] {
-        let weights = programs.flatMap(\.constants).filter(\.isWeight)
-        return Dictionary(weights.compactMap { constant in constant.tensor.map { (constant.name, $0.elementType) } }) {
-            first, _ in first
-        }
-    }
-
     /// Returns the model with the element types of another one, of which its files are an export, as a package has them: numbers of 16
-    /// bits, and float32 that 16 bits hold, are encodings of the other type in these bits.
+    /// bits, and float32 that 16 bits hold, are encodings of the other type in these bits. What is as in the other model stays.
     /// - Throws: `RequestError` if the decoded weights need more memory than the machine has.
-    package func stating(_ types: [String: ElementType]) throws -> SourceModel {
+    package func stating(typesOf other: SourceModel) throws -> SourceModel {
+        let originals = Dictionary(
+            other.programs.flatMap(\.constants).filter(\.isWeight).compactMap { constant in
+                constant.tensor.map { (constant.name, $0) }
+            }
+        ) { first, _ in first }
+        let types = originals.mapValues(\.elementType)
         var (stated, encoded) = ([String: StoredTensor](), encoded)
         let weights = programs.flatMap(\.constants).filter(\.isWeight).compactMap(\.tensor)
         try MachineMemory.require(
@@ -24,6 +22,7 @@ extension SourceModel {
             for: "the decoded weights of the export")
         for weight in weights where encoded[weight.name] == nil {
             guard let type = types[weight.name], let plain = Self.codec(of: type) else { continue }
+            if weight.elementType == type, weight.bytes == originals[weight.name]?.bytes { continue }
             let halves = [type, .bfloat16, .float16].lazy.compactMap(weight.narrowed).first ?? weight
             guard halves.elementType != type else {
                 if weight.elementType != type { stated[weight.name] = halves }

@@ -8,9 +8,11 @@ extension [Program] {
     /// made once.
     /// - Throws: `RequestError` for a dimension that no part has, or with all dimensions that have no number; `ShapeError`, naming the
     ///   operator and the dimension, for a number that an operator does not support.
-    public func freezing(_ bindings: [ShapeBindings]) throws -> [FrozenProgram] {
+    public func freezing(
+        _ bindings: [ShapeBindings], fitting files: [ShapeBindings] = []
+    ) throws -> [FrozenProgram] {
         try requireKnown(bindings)
-        let own = try ShapeRequest(bindings, for: self).completed()
+        let own = try ShapeRequest(bindings, fitting: files, for: self).completed()
         return try zip(self, own).flatMap { part, own in try own.map { try part.freezing($0) } }
     }
 

@@ -5,10 +5,16 @@ import AccelByteIO
 /// and `tokens=1,cache=448` of its decoder.
 struct ShapeRequest {
     private let parts: [Program]
+    /// Those of options, then those of files.
     private let given: [ShapeBindings]
+    /// The number of bindings of options.
+    private let optionCount: Int
 
-    init(_ given: [ShapeBindings], for parts: [Program]) {
-        self.given = given.isEmpty ? [ShapeBindings()] : given
+    /// - Parameter files: bindings that the inputs in files fit. Where one contradicts an option, each completes the other all the same:
+    ///   a file may hold one token, for blocks of several too.
+    init(_ options: [ShapeBindings], fitting files: [ShapeBindings] = [], for parts: [Program]) {
+        given = options.isEmpty && files.isEmpty ? [ShapeBindings()] : options + files
+        optionCount = options.count
         self.parts = parts
     }
 
@@ -30,7 +36,12 @@ struct ShapeRequest {
             let isUnbound = own.allSatisfy(\.numbers.isEmpty)
             var found: [ShapeBindings] = []
             for (index, bindings) in own.enumerated() where !bindings.numbers.isEmpty || isUnbound && index == 0 {
-                let completions = bindings.completions(among: own, count: part.dimensions.count)
+                var completions = bindings.completions(among: own, count: part.dimensions.count)
+                if completions.isEmpty {
+                    let others = own.enumerated().filter { ($0.offset < optionCount) != (index < optionCount) }
+                    completions = bindings.completions(
+                        among: own + others.map { $0.element.without(bindings) }, count: part.dimensions.count)
+                }
                 found += completions.filter { !found.contains($0) }
                 guard completions.isEmpty else { continue }
                 let missing = part.dimensions.filter { bindings.numbers[$0.name] == nil }
@@ -87,6 +98,11 @@ extension ShapeBindings {
     func restricted(to part: Program) -> ShapeBindings {
         let names = Set(part.dimensions.map(\.name))
         return ShapeBindings(numbers.filter { names.contains($0.key) })
+    }
+
+    /// Returns the numbers of dimensions that other bindings do not have.
+    fileprivate func without(_ others: ShapeBindings) -> ShapeBindings {
+        ShapeBindings(numbers.filter { others.numbers[$0.key] == nil })
     }
 
     /// Returns these bindings with further numbers of others that they do not contradict, as long as `count` numbers are not reached.

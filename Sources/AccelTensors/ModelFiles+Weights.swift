@@ -44,7 +44,12 @@ extension ModelFiles {
         }
         let index = try ShardIndex(parsing: document)
         let files = try index.shards.map { shard, field in
-            guard has(shard) else { throw field.error("the shard \(shard) is missing in \(folder)") }
+            guard has(shard) else {
+                var error = field.error(
+                    "the shard \(shard) is missing in \(folder): get it too, all shards hold a part of the weights")
+                error.exitStatus = .unavailable
+                throw error
+            }
             return try weights(shard)
         }
         try index.check(files)

@@ -4,7 +4,7 @@ import AccelPlatform
 /// The location of a model on this machine. Nothing is ever downloaded.
 enum ModelLocation {
     /// What errors say of models.
-    private static let form = "a model is a folder, a .safetensors file, or hf:OWNER/NAME"
+    private static let form = "a model is a folder, a .safetensors or .gguf file, or hf:OWNER/NAME"
 
     /// Returns the folder or file that `model` refers to.
     /// - Parameter form: what such a thing is, for the error where there is nothing.
@@ -16,7 +16,7 @@ enum ModelLocation {
         }
         if Files.kind(of: model) != nil { return model }
         if let problem = Files.brokenLink(model) { throw RequestError(problem, status: .unavailable) }
-        if let name = try? HubName(model), name.owner != nil {
+        if Files.suggestion(for: model).isEmpty, let name = try? HubName(model), name.owner != nil {
             do {
                 return try HubCache(environment: environment).snapshot(of: name)
             } catch {
@@ -24,7 +24,9 @@ enum ModelLocation {
                     "there is no file or folder \(model), and \(error.description)", status: error.exitStatus)
             }
         }
-        throw RequestError("there is no file or folder \(model); \(form)", status: .unavailable)
+        let nearest = Files.suggestion(for: model)
+        throw RequestError(
+            "there is no file or folder \(model)\(nearest.isEmpty ? "; \(form)" : nearest)", status: .unavailable)
     }
 }
 

@@ -40,7 +40,7 @@ struct Accelc {
             try arguments.requireReplaceableOutputs()
             let start = ContinuousClock.now
             let status = try command.run(arguments, console)
-            let memory = Text.bytes(Timing.peakMemory)
+            let memory = Text.bytes(Timing.processPeak)
             console.detail("took \(Text.decimals(start.secondsToNow, 2)) s and at most \(memory) of memory")
             return status
         } catch {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import AccelByteIO
@@ -22,5 +23,21 @@ struct SuggestionTests {
         #expect(nearestName(to: "xyz", among: ["decoder", "model"]) == nil)
         #expect(nearestNames(to: "encodre", among: ["decoder", "encoder", "encoders"]).first == "encoder")
         #expect(nearestName(to: String(repeating: "a", count: 300), among: [String(repeating: "a", count: 299)]) == nil)
+    }
+
+    @Test("a path is suggested beside the first part that is missing, and whole where it is there")
+    func paths() throws {
+        try withTemporaryFolder { folder in
+            try Files.makeFolder("\(folder)/models")
+            try Files.makeFolder("\(folder)/models/minilm")
+            func hint(_ path: String) -> String {
+                Files.suggestion(for: "\(folder)/\(path)").replacing("\(folder)/", with: "")
+            }
+            #expect(hint("models/minilmm") == "; did you mean \"models/minilm\"?")
+            #expect(hint("model/minilm/") == "; did you mean \"models/minilm\"?")
+            #expect(hint("model/bert") == "; did you mean \"models\"?")
+            #expect(hint("models/min") == "; did you mean \"models/minilm\"?")
+            #expect(hint("other/minilm").isEmpty && hint("models/minilm").isEmpty)
+        }
     }
 }

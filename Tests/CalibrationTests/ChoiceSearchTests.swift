@@ -17,7 +17,8 @@ struct ChoiceSearchTests {
         let bytes = hulls[0][choice[0]].bytes + hulls[1][choice[1]].bytes
         return CompressionPlan(
             codecs: [:], bytes: bytes, bits: 0,
-            outputs: SampledOutputs([(name: "model", errors: ["output": error])]), statistics: [:], isUniform: false)
+            outputs: SampledOutputs([(name: "model", errors: SampledErrors(all: ["output": error], heldOut: nil))]),
+            statistics: [:], isUniform: false)
     }
 
     @Test("A scheme that serves in the whole is found where the prediction has another")

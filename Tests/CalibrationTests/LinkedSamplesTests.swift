@@ -77,4 +77,28 @@ struct LinkedSamplesTests {
         #expect((Dimension.named("n") * .named("m")).solved(for: 12, besides: [:]) == nil)
         #expect((Dimension.named("n") * .named("m")).solved(for: 12, besides: ["m": 4])?.number == 3)
     }
+
+    @Test("Several sounds are measured one as well as the others: three equal ones give the figures of one")
+    func several() throws {
+        func repeated(_ count: Int) -> [StoredTensor] {
+            tensors.map { tensor in
+                let first = HostTensor(tensor).samples([Int](repeating: 0, count: count))
+                return first.stored(name: tensor.name)
+            }
+        }
+        func figures(_ count: Int) throws -> SampledOutputs {
+            let samples = try CalibrationSamples.all(repeated(count), for: parts, file: "x", threads: 2)
+            #expect(samples.map(\.count) == [count, count, count])
+            let weights = samples.flatMap(\.part.constants).filter { $0.isWeight && $0.tensor?.shape.rank == 2 }
+            let coarse = try weights.compactMap(\.tensor).map {
+                try CompressedTensor.compressing($0, with: Codecs.codec("int4"), threads: 2).tensor
+            }
+            return try samples.outputs(with: coarse, threads: 2)
+        }
+        let (one, three) = (try figures(1), try figures(3))
+        #expect(one.outputs.map(\.name) == three.outputs.map(\.name))
+        for (left, right) in zip(one.outputs, three.outputs) {
+            #expect(abs(left.sqnr - right.sqnr) < 1e-3, "\(left.name)")
+        }
+    }
 }

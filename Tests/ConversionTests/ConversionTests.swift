@@ -59,6 +59,14 @@ struct ConversionTests {
             let second = try export.export(to: "\(folder)/b.mlpackage", settings)
             #expect(first.cache == .miss && second.cache == .hit)
             #expect(first.report.byteCount == second.report.byteCount)
+            let all =
+                FileManager.default.enumerator(atPath: "\(folder)/a.mlpackage")?.compactMap { $0 as? String } ?? []
+            let bytes = all.reduce(0) { sum, name in
+                let path = "\(folder)/a.mlpackage/\(name)"
+                return sum
+                    + (Files.kind(of: path) == .file ? FileManager.default.contents(atPath: path)?.count ?? 0 : 0)
+            }
+            #expect(bytes > 0 && first.report.byteCount == bytes)
 
             var resolved = export
             resolved.conversion.model = "\(folder)/p"

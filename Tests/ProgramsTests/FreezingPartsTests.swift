@@ -84,6 +84,19 @@ struct FreezingPartsTests {
             ])
     }
 
+    @Test("Bindings of options and of a file complete each other, also where they contradict")
+    func contradicting() throws {
+        let file = [ShapeBindings(["batch": 1, "frames": 30, "length": 1])]
+        let parts = try Self.parts()
+        #expect(
+            try parts.freezing([ShapeBindings(["length": 4])], fitting: file).map(\.functionName)
+                == ["encoder[batch=1,frames=30]", "decoder[batch=1,length=4]", "decoder[batch=1,length=1]"])
+        // Two options that contradict each other stay apart.
+        #expect(throws: RequestError.self) {
+            try parts.freezing([ShapeBindings(["length": 4]), ShapeBindings(["batch": 1, "frames": 30, "length": 1])])
+        }
+    }
+
     @Test(
         "Blanks around names and numbers do not count",
         arguments: ["batch=1,frames=30", " batch = 1 , frames=30 ", "batch=1, frames=30"])

@@ -98,6 +98,9 @@ public struct OutputKind: Sendable {
 
     func refusal(of path: String, _ reason: String) -> RequestError {
         let what = isAsked ? "\(name) that accelc wrote" : "something that can be replaced"
-        return RequestError("\(path) exists, and is not \(what): \(reason); move it away, or choose another name")
+        // What is neither a file nor a folder is the system's, or another program's.
+        let isMovable = [.file, .folder].contains(Files.kindWithoutFollowing(Files.trimmingSlashes(path)))
+        let remedy = isMovable ? "move it away, or choose another name" : "choose another name"
+        return RequestError("\(path) exists, and is not \(what): \(reason); \(remedy)")
     }
 }

@@ -13,6 +13,11 @@ public struct CallProfile: Sendable {
     public let encoding: String?
     /// The time that the call took; zero before a run.
     public var duration: Duration
+    /// The call runs together with others; its time is the part of theirs that its multiply-adds are of all. Zero for a sum that the
+    /// product before it computes.
+    public let isJoined: Bool
+    /// The name of the stored weight that the call reads; nil if it reads none.
+    public let weight: String?
     /// Bytes that the call has to read and write: stored weights as they are stored, each once. Of a table that is read
     /// by index, only the rows that are read.
     public let byteCount: Int
@@ -33,16 +38,21 @@ extension Executor {
     public var profile: [CallProfile] {
         let kernels = kernelNames
         return function.calls.enumerated().map { index, call in
-            CallProfile(call, calls[index], kernel: kernels[index], duration: durations[index])
+            CallProfile(
+                call, calls[index], kernel: kernels[index], duration: durations[index],
+                isJoined: joined.contains { $0.calls.contains(index) && $0.calls.count > 1 })
         }
     }
 }
 
 extension CallProfile {
     /// The work of a call of an execution plan, with its kernel.
-    init(_ call: KernelCall, _ prepared: PreparedCall, kernel: String, duration: Duration = .zero) {
-        (self.call, self.kernel, self.duration) = (call, kernel, duration)
-        encoding = prepared.inputs.lazy.compactMap(\.storedWeight).first?.encoding
+    init(
+        _ call: KernelCall, _ prepared: PreparedCall, kernel: String, duration: Duration = .zero, isJoined: Bool = false
+    ) {
+        (self.call, self.kernel, self.duration, self.isJoined) = (call, kernel, duration, isJoined)
+        let stored = prepared.inputs.lazy.compactMap(\.storedWeight).first
+        (encoding, weight) = (stored?.encoding, stored?.tensor.name)
         byteCount = prepared.byteCount
         multiplyAdds = call.operation.multiplyAdds(call.inputs.map(\.shape))
     }

@@ -153,6 +153,20 @@ public struct DecodingPlan: Sendable {
         return (steps, best.cache.feed(1))
     }
 
+    /// Whether there is a function for one token.
+    package var hasSteps: Bool { caches.contains { $0.feed(1) != nil } }
+
+    /// All tokens in the longest blocks, as `run` takes them.
+    /// - Throws: `RequestError` as `run` does.
+    package func steps(file: String) throws -> [RunStep] { try longestSteps(first: nil, generating: 0, file: file).0 }
+
+    /// The same, and a step of one token in each row behind them.
+    package func steps(followedBy last: [Int64], file: String) throws -> [RunStep] {
+        let (steps, feed) = try longestSteps(first: nil, generating: 2, file: file)
+        guard let feed, let end = steps.last?.positions?.upperBound else { return steps }
+        return steps + [feed.step(last, at: end)]
+    }
+
     /// Blocks of all tokens; after a first one that is asked for, none is longer than it.
     private func blocks(in cache: Cache, first: Int?) -> [TokenBlocks.Block]? {
         guard let first else { return cache.blocks(upTo: .max, from: start).covering(0..<count) }
@@ -295,8 +309,14 @@ extension DecodingPlan {
                         + "--function, --save-states and --inputs")
             }
             guard expected.isEmpty else {
+                let takers = program.functions.filter { $0.inputs.contains { $0.name == name } }
+                let isOfSize = takers.flatMap(\.inputs).filter { $0.name == name }
+                    .allSatisfy { tensor.hasType(of: $0) && tensor.shape.rank == $0.shape.rank }
+                let inputs = FunctionInputs(given.map { $1.renamed($0) }, file: file)
+                let remedy =
+                    isOfSize && !takers.isEmpty ? inputs.remedy(for: takers, of: program.functions) : ""
                 throw RequestError(
-                    "\(file): \"\(name)\": expected \(expected.joined(separator: " or ")), found \(found)")
+                    "\(file): \"\(name)\": expected \(expected.joined(separator: " or ")), found \(found)\(remedy)")
             }
             throw RequestError(
                 "\(file): \(FunctionInputs.unknown(name, among: given, of: program.functions))")

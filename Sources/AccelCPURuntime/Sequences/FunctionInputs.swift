@@ -154,12 +154,14 @@ public struct FunctionInputs: Sendable {
     public func choosing(from functions: [FunctionPlan], named name: String? = nil) throws -> Int {
         if let name {
             let index = try Self.index(of: name, in: functions)
-            try requireFitting(functions[index])
+            try requireFitting(functions[index], of: functions)
             return index
         }
         if let index = functions.firstIndex(where: { (try? checked(for: $0)) != nil }) { return index }
         let nearest = functions.filter(differsInSizes)
-        if functions.count == 1 || nearest.count == 1 { try requireFitting(nearest.first ?? functions[0]) }
+        if functions.count == 1 || nearest.count == 1 {
+            try requireFitting(nearest.first ?? functions[0], of: functions)
+        }
         let ports = functions.flatMap(\.givenPorts).map(\.name)
         if let name = tensors.keys.sorted().first(where: { !ports.contains($0) }) {
             throw RequestError("\(file): \(Self.unknown(name, among: tensors, of: functions))")
@@ -180,15 +182,16 @@ public struct FunctionInputs: Sendable {
         }
         throw RequestError(
             "\(file): no function takes these inputs; expected those of \(offered.joined(separator: " or ")), "
-                + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))\(remedy(for: nearest))")
+                + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))\(remedy(for: nearest, of: functions))"
+        )
     }
 
     /// - Throws: `RequestError` for inputs that do not fit a function, with what to do where only sizes differ.
-    private func requireFitting(_ function: FunctionPlan) throws {
+    private func requireFitting(_ function: FunctionPlan, of functions: [FunctionPlan]) throws {
         do {
             _ = try checked(for: function)
         } catch {
-            throw differsInSizes(function) ? RequestError("\(error)\(remedy(for: [function]))") : error
+            throw differsInSizes(function) ? RequestError("\(error)\(remedy(for: [function], of: functions))") : error
         }
     }
 
@@ -202,8 +205,10 @@ public struct FunctionInputs: Sendable {
     }
 
     /// What makes functions for inputs of these sizes; empty if no shapes do.
-    /// - Parameter functions: those that differ in sizes alone.
-    private func remedy(for functions: [FunctionPlan]) -> String {
+    /// - Parameters:
+    ///   - functions: those that differ in sizes alone.
+    ///   - all: all functions of the package; those of other parts keep the sizes that the file leaves open.
+    func remedy(for functions: [FunctionPlan], of all: [FunctionPlan]) -> String {
         guard let function = functions.first, functions.allSatisfy({ $0.part == function.part }) else { return "" }
         if function.input(.position) != nil, let tokens = function.input(.tokens) {
             // A decoder takes any number of tokens, block by block, but one number of rows.
@@ -223,7 +228,31 @@ public struct FunctionInputs: Sendable {
                 sizes[expected] = found
             }
         }
-        return "; convert with --shape-from \(file) for inputs of these sizes, if the model takes them"
+        let others = all.filter { $0.part != function.part }.map { other in
+            other.bindings.numbers.filter { function.bindings.numbers[$0.key] == nil }
+        }
+        let shapes = others.reduce(into: [String]()) { texts, numbers in
+            let text = "--shape \(ShapeBindings(numbers)) "
+            if !numbers.isEmpty, !texts.contains(text) { texts.append(text) }
+        }
+        // A feature extractor fills up what is shorter than the model's window.
+        let short = function.inputs.first { port in
+            function.interface.inputs[port.name]?.kind == .melFeatures
+                && tensors[port.name]?.shape.dimensions.last ?? .max < port.shape.dimensions.last ?? 0
+        }
+        let isOfRows = function.inputs.allSatisfy { port in
+            guard let found = tensors[port.name]?.shape.dimensions else { return true }
+            return found.count > 1 && port.shape.dimensions[0] == 1
+                && found.dropFirst() == port.shape.dimensions.dropFirst()
+        }
+        let apart =
+            isOfRows
+            ? "name the rows \(function.inputs.first?.name ?? "NAME").0, .1 and so on to run them one by one, or " : ""
+        let filling = short.map {
+            "fill \"\($0.name)\" up to \($0.shape.dimensions.last ?? 0) frames, as its feature extractor does, or "
+        }
+        return
+            "; \(filling ?? apart)convert with \(shapes.joined())--shape-from \(file) for inputs of these sizes, if the model takes them"
     }
 
     /// What to say of a tensor that no function has: that it is misspelt, that another one is missing, or that it has to go.
@@ -254,13 +283,15 @@ public struct FunctionInputs: Sendable {
             isOfBlocks
             ? batches.map { "I64[\($0),N] or I32[\($0),N] of N tokens" }.joined(separator: " or ")
             : Set(ports.map(\.typeText)).sorted().joined(separator: " or ")
+        let isCast = tensor.elementType.isFloatingPoint && ports.allSatisfy { $0.elementType == .int64 }
         return "\"\(name)\": expected \(expected), found \(tensor.elementType.rawValue)\(tensor.shape)"
+            + (isCast ? ": give whole numbers, such as x.astype(numpy.int64)" : "")
     }
 }
 
 extension StoredTensor {
     /// Its elements are integers that tokens and positions may have: I64, or narrower ones that are widened.
-    var holdsIndices: Bool { [.int64, .int32, .uint32, .int16, .uint16].contains(elementType) }
+    package var holdsIndices: Bool { [.int64, .int32, .uint32, .int16, .uint16].contains(elementType) }
 
     /// Returns its integers with those of another tensor behind them in each row; nil if both are not integers [rows, columns].
     fileprivate func followed(by other: StoredTensor) -> StoredTensor? {
@@ -282,7 +313,7 @@ extension StoredTensor {
     }
 
     /// Its elements are of a port's type, or integers that are widened to it.
-    fileprivate func hasType(of port: FrozenProgram.Port) -> Bool {
+    func hasType(of port: FrozenProgram.Port) -> Bool {
         elementType == port.elementType || port.elementType == .int64 && holdsIndices
     }
 }

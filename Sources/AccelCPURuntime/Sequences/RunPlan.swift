@@ -60,8 +60,8 @@ public struct RunPlan: Sendable {
         let decoders = program.functions.filter { $0.input(.tokens) != nil && $0.input(.position) != nil }
         guard let decoder = decoders.first, let tokens = decoder.input(.tokens) else {
             return RequestError(
-                "\(inputs.file): nothing can be generated, because no function of the package takes tokens and their "
-                    + "position in a cache")
+                "nothing can be generated with this package: none of its functions (\(program.functions.map(\.name).joined(separator: ", "))) "
+                    + "takes tokens and their position in a cache, as a decoder does; leave out --generate")
         }
         let others = decoder.inputs.filter { $0.name != tokens.name && $0.name != decoder.input(.position)?.name }
         let rows = tokens.shape.dimensions.first ?? 1
@@ -125,9 +125,11 @@ public struct RunPlan: Sendable {
         /// Creates an empty result.
         public init() {}
 
-        /// The runs over the tokens of the file: their tokens in a row, and the time that they took.
+        /// The rows of a decoder's tokens.
+        public var rows = 1
+        /// The runs over the tokens of the file: their tokens, of all rows, and the time that they took.
         public var prompt: (tokens: Int, duration: Duration) { total(runs.dropLast(steps)) }
-        /// The runs over generated tokens: their tokens in a row, and the time that they took.
+        /// The runs over generated tokens: their tokens, of all rows, and the time that they took.
         public var generation: (tokens: Int, duration: Duration) { total(runs.suffix(steps)) }
         /// The number of runs over generated tokens, which are the last ones. The last generated token does not run.
         private var steps: Int { max((generated?.shape.dimensions[1] ?? 0) - 1, 0) }
@@ -137,7 +139,7 @@ public struct RunPlan: Sendable {
         ) -> (tokens: Int, duration: Duration) {
             let blocks = runs.filter { $0.positions != nil }
             return (
-                blocks.reduce(0) { $0 + ($1.positions?.count ?? 0) }, blocks.reduce(.zero) { $0 + $1.duration }
+                rows * blocks.reduce(0) { $0 + ($1.positions?.count ?? 0) }, blocks.reduce(.zero) { $0 + $1.duration }
             )
         }
     }
@@ -164,6 +166,9 @@ public struct RunPlan: Sendable {
         var made: [String: StoredTensor] = [:]
         let clock = ContinuousClock()
         func run(_ step: RunStep) throws {
+            if step.positions != nil, let tokens = ports.flatMap({ step.inputs[$0.tokens] }) {
+                result.rows = tokens.shape.dimensions.first ?? 1
+            }
             let start = clock.now
             let outputs = try make(step, made)
             result.runs.append((step.function, step.positions, clock.now - start))

@@ -23,11 +23,11 @@ struct CTranslate2File {
 
     /// Writes a model.
     /// - Parameter path: the file, in a folder that the caller publishes.
-    /// - Returns: the number of bytes, those of them that are weights, and the digest for a list of the folder's files.
+    /// - Returns: the bytes of the weights, and the digest for a list of the folder's files.
     /// - Throws: `RequestError` for a variable that the container cannot hold; `FormatError` for a number that its type cannot.
     static func write(
         _ model: CTranslate2Model, as values: CTranslate2Values, aliases: CTranslate2Aliases, to path: String
-    ) throws -> (byteCount: Int, weightBytes: Int, digest: Digest?) {
+    ) throws -> (weightBytes: Int, digest: Digest?) {
         var file = try AtomicFile(replacing: path, as: .internal, isLarge: true, isListed: true)
         let stored = model.variables.filter { aliases.targets[$0.name] == nil }
         var writer = ByteWriter()
@@ -52,8 +52,7 @@ struct CTranslate2File {
             try append(target, to: &writer)
         }
         try file.write(ByteView(writer.bytes))
-        let count = file.count
-        return (count, weightBytes, try file.commitListed())
+        return (weightBytes, try file.commitListed())
     }
 
     private static func append(_ section: CTranslate2Values.Section, to writer: inout ByteWriter) throws {

@@ -22,7 +22,7 @@ struct CTranslate2Folder {
     func write(to path: String) throws -> ExportReport {
         try Files.makeFolder(path)
         let aliases = try CTranslate2Aliases(of: model.variables, as: values)
-        let (count, weightBytes, digest) = try CTranslate2File.write(
+        let (weightBytes, digest) = try CTranslate2File.write(
             model, as: values, aliases: aliases, to: "\(path)/\(CTranslate2File.fileName)")
         var names = [CTranslate2File.fileName]
         func write(_ text: String, _ name: String) throws {
@@ -43,19 +43,19 @@ struct CTranslate2Folder {
                 of: [JSON.Member("metadata", .object(entries))], listing: names,
                 digests: digest.map { [CTranslate2File.fileName: $0] } ?? [:], in: path),
             to: "\(path)/\(Self.indexName)", as: .internal)
-        return report(count, weightBytes: weightBytes, aliases)
+        return report(weightBytes: weightBytes, aliases)
     }
 
-    private func report(_ byteCount: Int, weightBytes: Int, _ aliases: CTranslate2Aliases) -> ExportReport {
+    private func report(weightBytes: Int, _ aliases: CTranslate2Aliases) -> ExportReport {
         let stored = model.variables.filter { aliases.targets[$0.name] == nil && !$0.shape.dimensions.isEmpty }
         let count = stored.reduce(0) { $0 + $1.shape.count }
         let coded = stored.count { values.isQuantized($0) }
         let type = values.type.name == CTranslate2Type.stored.name ? "as stored" : values.type.name
         return ExportReport(
-            byteCount: byteCount, bitsPerWeight: count == 0 ? 0 : Double(weightBytes * 8) / Double(count),
+            bitsPerWeight: count == 0 ? 0 : Double(weightBytes * 8) / Double(count),
             lines: [
                 "\(model.specification.name): \(type), \(coded) of \(stored.count) variables as integers, "
-                    + "\(aliases.targets.count) second names"
+                    + "\(Wording.count(aliases.targets.count, "more name")) of equal variables"
             ],
             warnings: model.remarks,
             json: [

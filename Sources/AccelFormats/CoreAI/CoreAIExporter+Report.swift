@@ -1,7 +1,7 @@
 import AccelByteIO
 
 extension CoreAIExporter {
-    func report(_ byteCount: Int, _ graphs: [CoreAIGraph], _ parts: CoreAIParts) -> ExportReport {
+    func report(_ graphs: [CoreAIGraph], _ parts: CoreAIParts) -> ExportReport {
         let outcomes = parts.weights.outcomes.sorted { $0.key < $1.key }
         let (bytes, count) = outcomes.reduce((0, 0)) { ($0.0 + $1.value.byteCount, $0.1 + $1.value.count) }
         var forms: [String: Int] = [:]
@@ -20,7 +20,7 @@ extension CoreAIExporter {
             "table \(quoted($0)): what exceeds float16 became 30000 or -30000"
         }
         return ExportReport(
-            byteCount: byteCount, bitsPerWeight: count == 0 ? 0 : Double(bytes * 8) / Double(count), lines: lines,
+            bitsPerWeight: count == 0 ? 0 : Double(bytes * 8) / Double(count), lines: lines,
             warnings: fallbacks + clamped,
             json: [
                 "functions": .array(graphs.map { .string($0.name) }), "operators": Self.json(parts.counts.native),

@@ -7,7 +7,7 @@ public struct CoreAIExporter: Exporter {
     public static let name = "coreai"
     public static let summary = "a Core AI model (.aimodel, for iOS 27 and macOS 27)"
     public static let output = OutputKind.coreAIModel
-    public static let version = 1
+    public static let version = 2
 
     static let precision = ExportOption(
         "precision", allowed: ["float16", "float32"],
@@ -39,7 +39,7 @@ public struct CoreAIExporter: Exporter {
         let file = CoreAIEncoder(module).encoded()
         let metadata = CoreAIMetadata(model, graphs.map(\.name), exporter: text)
         try CoreAIFolder.write(file, metadata, to: path)
-        return report(file.byteCount, graphs, parts)
+        return report(graphs, parts)
     }
 
     public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {

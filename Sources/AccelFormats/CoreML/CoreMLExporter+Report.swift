@@ -3,7 +3,7 @@ import AccelPrograms
 
 extension CoreMLExporter {
     func report(
-        _ byteCount: Int, _ model: CoreMLModel, _ weights: WeightLowering, _ counts: LoweringCounts
+        _ model: CoreMLModel, _ weights: WeightLowering, _ counts: LoweringCounts
     ) -> ExportReport {
         let outcomes = weights.outcomes.sorted { $0.key < $1.key }
         let (bytes, count) = outcomes.reduce((0, 0)) { ($0.0 + $1.value.byteCount, $0.1 + $1.value.count) }
@@ -21,6 +21,16 @@ extension CoreMLExporter {
         for (name, parts) in counts.joined.sorted(by: { $0.key < $1.key }) {
             lines.append("in parts: \(name) as \(parts.joined(separator: ", "))")
         }
+        let remarked = Dictionary(grouping: outcomes.filter { $0.value.remark != nil }) { $0.value.remark ?? "" }
+        lines += remarked.sorted { $0.key < $1.key }.map { remark, weights in
+            let names = FoldedNames.all(weights.map(\.key), name: \.self) { _ in 0 }.map(\.name)
+            let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
+            return "\(Wording.count(weights.count, "weight")) with \(remark) (\(listed))"
+        }
+        for (name, count) in weights.divided.sorted(by: { $0.key < $1.key }) {
+            lines.append(
+                "in \(count) parts: \(name), longer than the \(choices.longestAxis) of an axis of the Neural Engine")
+        }
         lines += model.interfaces.flatMap(\.shapesInWords)
         lines +=
             choices.layout == .ane
@@ -31,7 +41,7 @@ extension CoreMLExporter {
             + fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }
             + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }
         return ExportReport(
-            byteCount: byteCount, bitsPerWeight: bits, lines: lines, warnings: warnings,
+            bitsPerWeight: bits, lines: lines, warnings: warnings,
             json: [
                 "specification_version": .integer(Int64(model.specificationVersion)),
                 "functions": .array(model.interfaces.map { .string($0.function) }),
@@ -50,7 +60,8 @@ extension CoreMLExporter {
                                 .init("name", .string(name)), .init("form", .string(outcome.operation)),
                                 .init("bytes", .integer(Int64(outcome.byteCount))),
                                 .init("bits_per_weight", .number(outcome.bitsPerWeight)),
-                            ] + (outcome.fallback.map { [.init("fallback", .string($0))] } ?? []))
+                            ] + (outcome.fallback.map { [.init("fallback", .string($0))] } ?? [])
+                                + (outcome.remark.map { [.init("remark", .string($0))] } ?? []))
                     }),
             ])
     }
@@ -61,6 +72,7 @@ extension CoreMLExporter {
         let off = obstacles.reduce(0) { $0 + $1.names.count }
         return [
             "Neural Engine: \(count - off) of \(count) operations of \(function.name) may run on it, as far as is known"
+                + (obstacles.isEmpty ? "" : "; values by their names in the file")
         ]
             + obstacles.map { what, names in
                 let folded = FoldedNames.all(names, name: \.self) { _ in 0 }.map(\.name)
@@ -79,10 +91,9 @@ extension CoreMLExporter {
             ($1.value, $0.key.operation, $0.key.reason) < ($0.value, $1.key.operation, $1.key.reason)
         }
         let (count, off) = (all.reduce(0) { $0 + $1.operations }, counts.values.reduce(0, +))
-        let shown = sorted.prefix(4).map { "\($0.value) \($0.key.operation) (\($0.key.reason))" }
-        let rest = sorted.dropFirst(4).reduce(0) { $0 + $1.value }
+        let shown = sorted.map { "\($0.value) \($0.key.operation) (\($0.key.reason))" }
         return "Neural Engine: \(count - off) of \(count) operations may run on it, as far as is known"
-            + (off == 0 ? "" : "; not on it: \(shown.joined(separator: ", "))" + (rest == 0 ? "" : ", \(rest) others"))
+            + (off == 0 ? "" : "; not on it: \(shown.joined(separator: ", "))")
             + "; --layout ane arranges tensors for it"
     }
 

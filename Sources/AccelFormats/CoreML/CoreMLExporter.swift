@@ -12,12 +12,14 @@ public struct CoreMLExporter: Exporter {
         "target", allowed: ["iOS18", "iOS16", "iOS17", "iOS26"], help: "the oldest system that has to load it")
     static let precision = ExportOption(
         "precision", allowed: ["float16", "float32"],
-        help: "what the model computes in; float16 keeps float32 where sums or angles need it")
+        help: "what the model computes in; float16 keeps float32 where sums or angles need it, but for --layout ane")
     static let layout = ExportOption(
         "layout", allowed: ["plain", "ane"],
-        help: "ane: (batch, channels, 1, positions), as the Neural Engine wants it, and a report of what keeps off it")
+        help:
+            "ane: (batch, channels, 1, positions), all in float16, as the Neural Engine wants it, and a report of what keeps off it"
+    )
     static let fallback = ExportOption.allowFallback
-    public static let version = 8
+    public static let version = 9
     static let shapes = ExportOption(
         "shapes-as", allowed: ["functions", "enumerated"],
         help: "what several --shape become: functions (iOS 18), or one function whose inputs enumerate them")
@@ -47,7 +49,7 @@ public struct CoreMLExporter: Exporter {
         let draft = try draft(of: model)
         let encoded = draft.model.encoded
         try CoreMLPackageWriter.write(encoded, draft.weights.blobs, to: path)
-        return report(encoded.count + draft.weights.blobs.byteCount, draft.model, draft.weights, draft.counts)
+        return report(draft.model, draft.weights, draft.counts)
     }
 
     /// Lowers a model to the package that `export` writes.

@@ -12,14 +12,15 @@ enum CoreMLPackageWriter {
         let view = ByteView(model)
         try AtomicFile.write(view, to: "\(path)/\(modelName)", as: .internal)
         if !blobs.isEmpty { try blobs.write(to: "\(path)/\(weightsName)") }
-        try AtomicFile.write(manifest(for: view), to: "\(path)/\(manifestName)", as: .internal)
+        try AtomicFile.write(manifest(for: view).text(pretty: true), to: "\(path)/\(manifestName)", as: .internal)
     }
 
     /// The path of the model in the folder.
     static let modelName = "Data/com.apple.CoreML/model.mlmodel"
 
     /// Returns the reason why the folder at `path` is not an unchanged output of `write`; nil if it is. The manifest's identifiers
-    /// follow from the model, while other tools use random ones, and do not update them when they change the model.
+    /// follow from the model, while other tools use random ones, and do not update them when they change the model. Its white space does
+    /// not count: coremltools writes the manifest again when it only reads a package.
     static func refusalReason(for path: String) throws -> String? {
         for name in try members(of: path) {
             let isFolder = Files.kindWithoutFollowing("\(path)/\(name)") == .folder
@@ -32,7 +33,7 @@ enum CoreMLPackageWriter {
         }
         let manifest = try MappedFile(manifestName, inside: path).bytes
         let model = try MappedFile(modelName, inside: path).bytes
-        guard manifest == ByteView(Array(self.manifest(for: model).utf8)) else {
+        guard try JSON.parse(manifest, file: manifestName) == self.manifest(for: model) else {
             return "its \(manifestName) is not what accelc writes for its model"
         }
         return nil
@@ -48,7 +49,7 @@ enum CoreMLPackageWriter {
     }
 
     /// Returns the manifest. Its identifiers follow from the model, so that equal models give equal bytes.
-    private static func manifest(for model: ByteView) -> String {
+    private static func manifest(for model: ByteView) -> JSON {
         let (modelID, weightsID) = (modelIdentifier(model), identifier(SHA256.digest(of: model).bytes[16...]))
         func item(_ name: String, _ path: String, _ description: String) -> JSON {
             [
@@ -60,12 +61,11 @@ enum CoreMLPackageWriter {
             (modelID, item("model.mlmodel", "com.apple.CoreML/model.mlmodel", "CoreML Model Specification")),
             (weightsID, item("weights", "com.apple.CoreML/weights", "CoreML Model Weights")),
         ]
-        let manifest: JSON = [
+        return [
             "fileFormatVersion": "1.0.0",
             "itemInfoEntries": .object(entries.sorted { $0.0 < $1.0 }.map { .init($0.0, $0.1) }),
             "rootModelIdentifier": .string(modelID),
         ]
-        return manifest.text(pretty: true)
     }
 
     /// Returns the identifier of the model in the manifest.

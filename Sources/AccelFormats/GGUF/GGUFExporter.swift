@@ -11,7 +11,7 @@ public struct GGUFExporter: Exporter {
     public static let summary = "a folder with a GGUF file (OUT/model.gguf, with the tokenizer, for llama.cpp)"
     public static let options = [ExportOption.allowFallback]
     public static let output = GGUFFolder.list.kind
-    public static let version = 5
+    public static let version = 6
     public static let dependsOnShapes = false
     public static let plainScheme = "stored"
 
@@ -111,7 +111,6 @@ public struct GGUFExporter: Exporter {
         for matrix in matrices { types[matrix.type.name, default: 0] += 1 }
         let listed = types.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         return ExportReport(
-            byteCount: try ExportReport.bytes(in: path, suffix: GGUFFolder.suffix),
             bitsPerWeight: count == 0 ? 0 : Double(folder.byteCount * 8) / Double(count),
             lines: ["matrices: " + listed.map { "\($0.value) \($0.key)" }.joined(separator: ", ")],
             warnings: plain.sorted { $0.key < $1.key }.map { "weight \($0.key) stays as it is stored: \($0.value)" }

@@ -11,7 +11,6 @@ extension MLXExporter {
         for layer in layers { schemes[Self.text(of: layer.scheme), default: 0] += 1 }
         let exceptions = quantization?.exceptions ?? []
         return ExportReport(
-            byteCount: try ExportReport.bytes(in: path, suffix: ".safetensors"),
             bitsPerWeight: count == 0 ? 0 : Double(folder.byteCount * 8) / Double(count),
             lines: [
                 "layers: "

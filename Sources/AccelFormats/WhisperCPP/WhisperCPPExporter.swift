@@ -11,7 +11,7 @@ public struct WhisperCPPExporter: Exporter {
     public static let summary = "a folder with a file of whisper.cpp (OUT/ggml-model.bin), for Whisper"
     public static let options: [ExportOption] = []
     public static let output = list.kind
-    public static let version = 2
+    public static let version = 3
     public static let dependsOnShapes = false
     public static let mixesSchemes = false
     /// As whisper.cpp's own converter stores convolutions, and rounds positions.
@@ -133,7 +133,6 @@ public struct WhisperCPPExporter: Exporter {
         let count = file.tensors.reduce(0) { $0 + $1.shape.count }
         let matrices = file.tensors.filter { $0.type == type && $0.shape.rank == 2 }.count
         return ExportReport(
-            byteCount: try ExportReport.bytes(in: path, suffix: Self.fileName),
             bitsPerWeight: count == 0 ? 0 : Double(bytes * 8) / Double(count),
             lines: ["matrices: \(matrices) \(type.name)", "tokens: \(file.tokens.count)"], warnings: remarks,
             json: ["type": .string(type.name), "parameters": .integer(Int64(count))])

@@ -16,6 +16,10 @@ public enum ForeignFormat: Sendable {
     case hdf5
     /// An array of NumPy.
     case numpy
+    /// A picture: PNG, JPEG or GIF.
+    case image
+    /// A sound: WAV, FLAC, Ogg or MP3.
+    case sound
     /// Text, such as sentences to calibrate with, or a web page in place of a file.
     case text
 
@@ -45,6 +49,10 @@ public enum ForeignFormat: Sendable {
             self = .hdf5
         } else if start.starts(with: [0x93]), start.dropFirst().starts(with: "NUMPY".utf8) {
             self = .numpy
+        } else if [[0x89, 0x50, 0x4E, 0x47], [0xFF, 0xD8, 0xFF]].contains(where: start.starts) || starts("GIF8") {
+            self = .image
+        } else if ["RIFF", "fLaC", "OggS", "ID3"].contains(where: starts) {
+            self = .sound
         } else if Self.isModelProto(start) {
             self = .onnx
         } else if Self.isText(start) || Self.isUTF16(start) {
@@ -92,6 +100,10 @@ public enum ForeignFormat: Sendable {
         case .numpy:
             "this is an array of NumPy, expected safetensors: safetensors.numpy.save_file({\"NAME\": array}, \"FILE\") in Python "
                 + "writes one, NAME being that of the input"
+        case .image:
+            "this is an image, expected safetensors: inputs are tensors, such as the pixel values that the model's image processor makes"
+        case .sound:
+            "this is a sound, expected safetensors: inputs are tensors, such as the features that the model's feature extractor makes"
         case .text: "this is text, expected safetensors"
         }
     }
@@ -102,7 +114,7 @@ public enum ForeignFormat: Sendable {
         case .pickle: "a Python pickle, which is never read; \(conversionAdvice)"
         case .gguf: "a GGUF file: name that file itself (\(file)) as the model"
         case .onnx: "an ONNX model, which is not read; \(Self.checkpointAdvice)"
-        case .zip, .gitPointer, .hdf5, .numpy, .text: "which is not read; \(conversionAdvice)"
+        case .zip, .gitPointer, .hdf5, .numpy, .image, .sound, .text: "which is not read; \(conversionAdvice)"
         }
     }
 

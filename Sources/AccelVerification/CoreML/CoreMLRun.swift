@@ -23,7 +23,9 @@ struct CoreMLRun {
     func bySamples() throws -> [CoreMLRun] {
         guard case .file(let path) = source else { return [self] }
         let matcher = try InputMatcher(file: path)
-        guard !package.takes(matcher), let samples = try package.runs(of: interface, matcher) else { return [self] }
+        guard !interface.takes(matcher.sizes, as: shape),
+            let samples = try package.runs(of: interface, as: shape, matcher)
+        else { return [self] }
         return samples.map { sample in
             var run = self
             run.sample = sample
@@ -227,9 +229,19 @@ extension CoreMLPackage {
     /// after the other.
     /// - Throws: `RequestError` (unavailable) with the tensors of the file and the inputs of the functions.
     func requireInputs(_ matcher: InputMatcher) throws {
-        guard try takes(matcher) || model.interfaces.contains(where: { try runs(of: $0, matcher) != nil }) else {
-            throw noFunction(takes: matcher)
+        if takes(matcher) { return }
+        var refusal: SamplesTooLong?
+        for interface in model.interfaces {
+            for shape in 0..<interface.shapeCount {
+                do {
+                    if try runs(of: interface, as: shape, matcher) != nil { return }
+                } catch let error as SamplesTooLong {
+                    refusal = refusal ?? error
+                }
+            }
         }
+        if let refusal { throw refusal }
+        throw noFunction(takes: matcher)
     }
 
     /// Whether a function takes all of a file's inputs at once.
@@ -240,8 +252,11 @@ extension CoreMLPackage {
 
     /// Returns the inputs of a function for all samples of a file, run by run, by the names that they have there; nil if they are none of
     /// its inputs.
+    /// - Parameter shape: the index of the inputs' shapes among the enumerated ones.
     /// - Throws: `RequestError` for samples that are too long, and for tokens of another model.
-    func runs(of interface: CoreMLModel.Interface, _ matcher: InputMatcher) throws -> [[String: HostTensor]]? {
+    func runs(
+        of interface: CoreMLModel.Interface, as shape: Int, _ matcher: InputMatcher
+    ) throws -> [[String: HostTensor]]? {
         let names = Dictionary(matcher.tensors.keys.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in
             first
         }
@@ -257,7 +272,7 @@ extension CoreMLPackage {
             ports.append(
                 FrozenProgram.Port(
                     name: name, elementType: input.type.dataType.isFloatingPoint ? .float32 : .int64,
-                    shape: Shape(input.sizes(0) ?? [])))
+                    shape: Shape(input.sizes(shape) ?? [])))
         }
         return try matcher.samples?.runs(of: interface.function, ports, known)
     }
@@ -284,6 +299,14 @@ extension InputMatcher {
 }
 
 extension CoreMLModel.Interface {
+    /// Whether these sizes, by the identifiers of inputs, are those of all inputs in one of the enumerated shapes.
+    func takes(_ sizes: [String: [Int]], as shape: Int) -> Bool {
+        inputs.allSatisfy { input in
+            let own = sizes[CoreMLWeightMatcher.identifier(input.name)]
+            return own != nil && (own == input.sizes(shape) || !input.shapeRanges.isEmpty && input.takes(own ?? []))
+        }
+    }
+
     /// Whether these sizes, by the identifiers of inputs, are those of all inputs.
     func takes(_ sizes: [String: [Int]]) -> Bool {
         inputs.allSatisfy { sizes[CoreMLWeightMatcher.identifier($0.name)].map($0.takes) ?? false }
@@ -292,13 +315,12 @@ extension CoreMLModel.Interface {
     /// The number of shapes that the inputs enumerate together; 1 if they enumerate none.
     var shapeCount: Int { max(inputs.map(\.enumeratedShapes.count).max() ?? 1, 1) }
 
-    /// Returns the indices of the enumerated shapes that match the sizes in a file; all if inputs are drawn.
+    /// Returns the indices of the enumerated shapes that match the sizes in a golden file; all for other inputs.
     func shapes(of source: InputSource) throws -> [Int] {
         let given: [String: Shape]
         switch source {
-        case .seeded: return Array(0..<shapeCount)
+        case .seeded, .file: return Array(0..<shapeCount)
         case .golden(let golden): given = golden.inputs.mapValues(\.shape)
-        case .file(let path): given = try InputMatcher(file: path).tensors.mapValues(\.shape)
         }
         let own = Dictionary(given.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.dimensions) }) { first, _ in
             first

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCalibration
 import AccelFormats
 import AccelPrograms
 import AccelTensors
@@ -147,6 +148,7 @@ struct CoreMLStages: StageRunner {
     ) throws {
         var done: Set<FunctionShape> = []
         var count = 0
+        var refusal: SamplesTooLong?
         let interfaces = package.model.interfaces
         if let golden = options.inputs.golden, golden.isDecoding {
             progress(.outputs, 0)
@@ -165,7 +167,13 @@ struct CoreMLStages: StageRunner {
                         let run = CoreMLRun(
                             package: package, interface: interface, shape: shape, source: source, stored: stored,
                             weakest: weakest)
-                        let runs = try run.bySamples()
+                        let runs: [CoreMLRun]
+                        do {
+                            runs = try run.bySamples()
+                        } catch let error as SamplesTooLong {
+                            refusal = refusal ?? error
+                            continue
+                        }
                         for run in runs where try add(run, &report) {
                             done.insert(FunctionShape(interface, shape))
                             count += 1
@@ -174,6 +182,7 @@ struct CoreMLStages: StageRunner {
                 }
             }
             if case .file(let path) = options.inputs {
+                if done.isEmpty, let refusal { throw refusal }
                 guard !done.isEmpty else { throw package.noFunction(takes: try InputMatcher(file: path)) }
                 report.countRuns(count)
                 report.joinSamples()

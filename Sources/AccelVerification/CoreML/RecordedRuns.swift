@@ -207,7 +207,7 @@ extension CoreMLPackage {
         of function: FrozenProgram, _ interface: CoreMLModel.Interface, _ matcher: InputMatcher
     ) throws -> [[String: HostTensor]] {
         var runs = [matcher.tensors.mapValues { HostTensor($0) }]
-        if !takes(matcher), let samples = try self.runs(of: interface, matcher) { runs = samples }
+        if !takes(matcher), let samples = try self.runs(of: interface, as: 0, matcher) { runs = samples }
         let inputs = runs.compactMap { function.recordedInputs($0) }
         return inputs.count == runs.count ? inputs : []
     }

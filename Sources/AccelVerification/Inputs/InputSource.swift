@@ -44,7 +44,8 @@ public enum InputSource: Sendable {
     /// The name with the functions whose inputs are drawn because a file has none for them.
     func summary(drawing functions: [String]) -> String {
         guard !functions.isEmpty else { return summary }
-        return "\(summary); \(SeededInputs.words(samplingSeed)) for \(functions.joined(separator: ", "))"
+        return
+            "\(summary); \(SeededInputs.words(samplingSeed)) for \(functions.joined(separator: ", ")), which the file does not fit"
     }
 }
 
@@ -138,10 +139,16 @@ struct InputMatcher {
                     .map { TensorType($0.elementType, shape: $0.shape).hostBytes })
         }
         try MachineMemory.require(largest.max() ?? 0, for: "the inputs out of \(file)")
-        let fitting = try program.functions.indices.flatMap { index in
-            try feeds(for: program.functions[index]).map { (function: index, feed: $0) }
+        var (fitting, refusal): ([(function: Int, feed: FunctionFeed)], SamplesTooLong?) = ([], nil)
+        for index in program.functions.indices {
+            do {
+                fitting += try feeds(for: program.functions[index]).map { (function: index, feed: $0) }
+            } catch let error as SamplesTooLong {
+                refusal = refusal ?? error
+            }
         }
         guard fitting.isEmpty else { return fitting }
+        if let refusal { throw refusal }
         // No shape mends another type, or another number of dimensions.
         let ports = program.functions.flatMap(\.givenPorts)
         for (name, tensor) in tensors.sorted(by: { $0.key < $1.key }) {

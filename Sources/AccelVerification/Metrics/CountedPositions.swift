@@ -1,3 +1,4 @@
+import AccelCPURuntime
 import AccelCalibration
 import AccelPrograms
 import AccelTensors
@@ -25,6 +26,23 @@ struct CountedPositions {
         let shown = mask.integers.map { $0 != 0 }
         let isWhole = shown.allSatisfy { $0 } || !shown.contains(true)
         self = isWhole ? .all : CountedPositions(shown: shown, sizes: mask.shape.dimensions)
+    }
+
+    /// The positions of a block of tokens that count: those that it is the first to take, without padding.
+    /// - Parameters:
+    ///   - length: the tokens of the block in a row.
+    ///   - lengths: for each row, the tokens before its padding.
+    ///   - start: the position of the first token of the sequence.
+    init(_ step: RunStep, of length: Int, lengths: [Int], from start: Int) {
+        guard let positions = step.positions else {
+            self = .all
+            return
+        }
+        let rows = step.rows ?? 0..<length
+        let shown = lengths.flatMap { count in
+            (0..<length).map { rows.contains($0) && positions.lowerBound - start + $0 - rows.lowerBound < count }
+        }
+        self = shown.allSatisfy { $0 } ? .all : CountedPositions(shown: shown, sizes: [lengths.count, length])
     }
 
     /// Whether a tensor of this shape has elements at hidden positions: its first dimensions are samples and positions.

@@ -36,7 +36,7 @@ extension ParityReport {
         let more = worst.reduce(0) { $0 + ($1.remedy.map { $0.bytes } ?? $1.bytes) - $1.bytes }
         let base = recipeDefault ?? usual
         let samples = (rules + shown + [base]).contains { $0.contains("method=") } ? " and --calibrate" : ""
-        return table.lines(width: width)
+        return table.lines(width: width) + (unmeasured(worst).map { ["  \($0)"] } ?? [])
             + [
                 "  rules that would help (\(Figure.bytes(more)) more), "
                     + (recipeHasRules
@@ -51,6 +51,15 @@ extension ParityReport {
                     "  and a rule for each of the \(Wording.count(left, "other weight")) that \(left == 1 ? "is" : "are") not stored as "
                         + "\(usual) (ranking of --report)"
                 ])
+    }
+
+    /// Why some of the rules have no figure; nil if all have.
+    private func unmeasured(_ losses: some Sequence<WeightLoss>) -> String? {
+        let open = losses.filter { $0.remedy != nil && $0.remedy?.sqnr == nil }
+        guard !open.isEmpty else { return nil }
+        return open.contains(where: \.isEstimated)
+            ? "-: not measured, as the model is too large"
+            : "-: not known, as gptq makes up for errors of the other weights; convert measures all together"
     }
 
     /// The scheme of most weights that lose something.

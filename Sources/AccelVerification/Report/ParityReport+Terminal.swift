@@ -83,8 +83,10 @@ extension ParityReport {
             return ["\(title): \(state) (\(what))"] + (structure?.remarks ?? []).map { "  \($0)" }
                 + (structure?.allowed ?? []).map { "  allowed by the budget: \($0.name): \($0.reason)" }
         case .weights:
+            let tableCount = weights.count(where: \.isTable)
+            let tables = tableCount == 0 ? "" : " and \(Wording.count(tableCount, "table")) of the graph"
             let what =
-                "\(Wording.count(weights.count, "tensor")), \(Figure.bytes(storedBytes)), "
+                "\(Wording.count(weights.count { !$0.isTable }, "weight"))\(tables), \(Figure.bytes(storedBytes)), "
                 + "\(Figure.fixed(bitsPerWeight, digits: 2)) bits per weight"
             return ["\(title): \(state) (\(what))"] + rowBounds.map { "  \($0)" }
                 + (weights.isEmpty ? [] : codecTable.lines(width: width))
@@ -105,8 +107,9 @@ extension ParityReport {
             .init("codec"), .init("tensors", number: true), .init("bytes", number: true),
             .init("bits/weight", number: true), .init("SQNR dB", number: true), .init("worst dB", number: true),
         ])
-        for codec in Set(weights.map(\.codec)).sorted() {
-            let group = weights.filter { $0.codec == codec }
+        func title(_ weight: WeightFinding) -> String { weight.isTable ? "tables of the graph" : weight.codec }
+        for codec in Set(weights.map(title)).sorted() {
+            let group = weights.filter { title($0) == codec }
             var all = Metrics()
             for weight in group { all.merge(weight.metrics) }
             let bytes = group.reduce(0) { $0 + $1.byteCount }

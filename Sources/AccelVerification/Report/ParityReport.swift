@@ -147,7 +147,7 @@ public struct ParityReport: Sendable {
 
     /// Records that functions got random inputs, because the file has none for them.
     mutating func draw(for functions: [String], seed: UInt64) {
-        inputs += "; \(SeededInputs.words(seed)) for \(functions.joined(separator: ", "))"
+        inputs += "; \(SeededInputs.words(seed)) for \(functions.joined(separator: ", ")), which the file does not fit"
         self.seed = seed
     }
 
@@ -311,12 +311,17 @@ extension ParityReport {
             return "passed: \(compared.joined(separator: ", ")) within the limits"
         case .failed where failures.isEmpty:
             return "failed: \(selfTest?.headline ?? "")"
-        case .failed where isMistaken:
-            let count = budgetMistakes.count
-            return "failed: \(Wording.count(count, "rule")) of the budget \(count == 1 ? "has" : "have") no effect"
         case .failed:
-            let number = failures.count
-            return "failed: \(Wording.count(number, "comparison")) beyond \(number == 1 ? "its limit" : "the limits")"
+            let (idle, missing) = (budgetMistakes.count, notCompared.count { $0.isRequired })
+            let beyond = failures.count - idle - missing
+            let parts = [
+                beyond == 0
+                    ? nil : "\(Wording.count(beyond, "comparison")) beyond \(beyond == 1 ? "its limit" : "the limits")",
+                missing == 0 ? nil : "\(Wording.count(missing, "comparison")) not made",
+                idle == 0
+                    ? nil : "\(Wording.count(idle, "rule")) of the budget \(idle == 1 ? "has" : "have") no effect",
+            ]
+            return "failed: \(parts.compactMap(\.self).joined(separator: ", "))"
         case .nothingCompared:
             // The outputs' reason says what else to give; the other stages have no model.
             let first = notCompared.first { $0.stage == .outputs } ?? notCompared.first

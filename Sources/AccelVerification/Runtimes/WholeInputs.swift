@@ -24,7 +24,9 @@ struct WholeInputs {
         for program in programs {
             guard let leading = Self.leadingInput(of: program) else {
                 skip(
-                    program.name, "the runtime takes whole inputs, and gives no outputs of this part alone")
+                    program.name,
+                    "it takes what another part makes, and this runtime is given texts and sounds only; verify of a package of "
+                        + "the model compares it")
                 continue
             }
             guard let given else {

@@ -3,21 +3,25 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// S2 to S4 of a decoder with a golden: the blocks of a `GoldenDecoding` by the package, and by the reference
-/// implementation with the stored and with the original weights.
+/// S2 to S4 of a decoder on sequences of blocks, those of a golden or of samples: by the package, and by the reference implementation with
+/// the stored and with the original weights. What functions make for others is handed on in each of them, as `run` does it.
 struct DecodingStage {
     struct Result {
         var operators: [OperatorFinding] = []
         var outputs: [OutputFinding] = []
         var notCompared: [NotCompared] = []
-        /// The functions that the golden has blocks for.
+        /// The functions of the blocks.
         var functions: Set<Int> = []
         /// The functions whose operators were not compared, because their inputs are outputs of another function.
         var fed: Set<Int> = []
+        /// The number of runs of the package.
+        var runs = 0
     }
+    private let sequences: [SampleDecoding.Sequence]
     private let program: ModelPlan
     private let model: ReferenceModel?
-    private let golden: Golden
+    /// Where the sequences are from; nil for samples.
+    private let golden: Golden?
     private let lossy: Set<String>
     private let options: Parity.Options
     private let stored: StoredWeights
@@ -27,10 +31,28 @@ struct DecodingStage {
 
     init(
         _ program: ModelPlan, model: ReferenceModel?, golden: Golden, lossy: Set<String>, options: Parity.Options
+    ) throws {
+        let sequences = try GoldenDecoding(program, golden: golden).sequences
+        self.init(
+            program, model: model, golden, sequences.map { .init(blocks: $0, lengths: nil) }, lossy: lossy,
+            options: options)
+    }
+
+    init(
+        _ program: ModelPlan, model: ReferenceModel?, samples: SampleDecoding, lossy: Set<String>,
+        options: Parity.Options
+    ) {
+        self.init(program, model: model, nil, samples.sequences, lossy: lossy, options: options)
+    }
+
+    private init(
+        _ program: ModelPlan, model: ReferenceModel?, _ golden: Golden?, _ sequences: [SampleDecoding.Sequence],
+        lossy: Set<String>, options: Parity.Options
     ) {
         self.program = program
         self.model = model
         self.golden = golden
+        self.sequences = sequences
         self.lossy = lossy
         self.options = options
         stored = StoredWeights(program.weights)
@@ -39,19 +61,20 @@ struct DecodingStage {
     }
 
     func run() throws -> Result {
-        let plan = try GoldenDecoding(program, golden: golden)
         var result = Result()
-        result.functions = Set(plan.sequences.joined().map(\.step.function))
-        if options.stages.contains(.operators) { try compareOperators(plan, &result) }
+        result.functions = Set(sequences.flatMap(\.blocks).map(\.step.function))
+        result.runs = sequences.reduce(0) { $0 + $1.blocks.count }
+        // Those of samples are compared on their first blocks, with states that an encoder has made.
+        if golden != nil, options.stages.contains(.operators) { try compareOperators(&result) }
         guard !options.stages.isDisjoint(with: [.graph, .outputs]) else { return result }
         var compared: Set<String> = []
-        for sequence in plan.sequences {
+        for sequence in sequences {
             for row in try values(of: sequence) {
                 compare(row, &result)
                 compared.insert(row.name)
             }
         }
-        for name in golden.outputs.keys.sorted() where !compared.contains(name) {
+        for name in (golden?.outputs.keys.sorted() ?? []) where !compared.contains(name) {
             result.notCompared.append(
                 .init(stage: .outputs, name: "out.\(name)", reason: "no block of the package gives it"))
         }
@@ -72,9 +95,9 @@ struct DecodingStage {
     }
 
     /// Compares the operators of each function once, on its first block.
-    private func compareOperators(_ plan: GoldenDecoding, _ result: inout Result) throws {
+    private func compareOperators(_ result: inout Result) throws {
         var seen: Set<Int> = []
-        for block in plan.sequences.joined() where seen.insert(block.step.function).inserted {
+        for block in sequences.flatMap(\.blocks) where seen.insert(block.step.function).inserted {
             let run = functionRun(block)
             guard run.frozen != nil else {
                 result.notCompared.append(
@@ -97,6 +120,7 @@ struct DecodingStage {
         /// The role of an output; nil for a state.
         let role: Role?
         let run: FunctionRun
+        let positions: CountedPositions
         /// The package's value; nil if it does not have the output.
         let actual: HostTensor?
         /// The package's value for the graph stage: with all activations in float32.
@@ -105,7 +129,7 @@ struct DecodingStage {
         var ofStored: HostTensor?
     }
 
-    private func values(of sequence: [GoldenDecoding.Block]) throws -> [Row] {
+    private func values(of sequence: SampleDecoding.Sequence) throws -> [Row] {
         let session = try Session(program, threads: options.threads)
         let graphSession = try floats.map { try Session($0.program, threads: options.threads) }
         var (originalStates, storedStates): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
@@ -115,8 +139,13 @@ struct DecodingStage {
         var made: [String: StoredTensor] = [:]
         var graphMade: [String: StoredTensor] = [:]
         var (originalMade, storedMade): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
-        for block in sequence {
+        let start = sequence.blocks.lazy.compactMap(\.step.positions).first?.lowerBound ?? 0
+        for block in sequence.blocks {
             let run = functionRun(block)
+            let positions = sequence.lengths.map { lengths in
+                let length = run.function.input(.tokens)?.shape.dimensions.last ?? 1
+                return CountedPositions(block.step, of: length, lengths: lengths, from: start)
+            }
             func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
                 block.step.inputs(carrying: made) { HostTensor($0) }
             }
@@ -145,7 +174,7 @@ struct DecodingStage {
             let names = run.frozen?.program.outputs.map(\.name) ?? run.function.outputs.map(\.name)
             rows += names.map { name in
                 Row(
-                    name: block.name(name), role: run.interface.outputs[name], run: run,
+                    name: block.name(name), role: run.interface.outputs[name], run: run, positions: positions ?? .all,
                     actual: actual.first { $0.name == name }.map { HostTensor($0) },
                     ofGraph: ofGraph.first { $0.name == name }.map { HostTensor($0) },
                     original: original[name], ofStored: ofStored[name])
@@ -157,7 +186,7 @@ struct DecodingStage {
             rows += changed.map { name in
                 let state = run.function.states.first { $0.name == name }
                 return Row(
-                    name: prefix + name, role: nil, run: run,
+                    name: prefix + name, role: nil, run: run, positions: .all,
                     actual: state.flatMap(session.states.value).map { HostTensor.values($0) },
                     ofGraph: state.flatMap((graphSession ?? session).states.value).map { HostTensor.values($0) },
                     original: originalStates[name], ofStored: storedStates[name]?.wideningRows())
@@ -188,12 +217,14 @@ struct DecodingStage {
             result.outputs.append(
                 OutputFinding(
                     stage, function: function, name: row.name, row.role, against: reference, values, expected, limit,
-                    at: .all))
+                    at: row.positions))
         }
         if let expected = row.ofStored { add(.graph, .storedWeights, row.ofGraph, expected, row.run.rounding) }
-        guard let expected = golden.output(row.name, as: row.role) else {
+        guard let golden, let expected = golden.output(row.name, as: row.role) else {
             guard let original = row.original else {
-                return skip(.outputs, "the golden has no out.\(row.name)", isRequired: false)
+                return skip(
+                    .outputs, golden == nil ? "there is no model to compare with" : "the golden has no out.\(row.name)",
+                    isRequired: false)
             }
             let limit = options.budget?.tolerance(forOutput: row.name) ?? row.run.schemeTolerance ?? .rounding
             return add(.outputs, .originalWeights, row.actual, original, limit)

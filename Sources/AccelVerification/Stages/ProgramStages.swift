@@ -173,7 +173,8 @@ struct ProgramStages: StageRunner {
         if let golden = options.inputs.golden, golden.isDecoding,
             program.functions.contains(where: { !$0.states.isEmpty })
         {
-            let result = try DecodingStage(program, model: model, golden: golden, lossy: lossy, options: options).run()
+            let result = try DecodingStage(program, model: model, golden: golden, lossy: lossy, options: options)
+                .run()
             report.add(result, asked: options.stages)
             for index in result.functions {
                 done[index] = result.fed.contains(index) ? [.graph, .outputs] : [.operators, .graph, .outputs]
@@ -181,14 +182,21 @@ struct ProgramStages: StageRunner {
         } else {
             let given = try given(options.inputs)
             feeds = Dictionary(grouping: given, by: \.function).mapValues { $0.map(\.feed) }
-            if case .file = options.inputs { report.countRuns(given.count) }
+            let decoded = try decodeSamples()
+            if case .file = options.inputs {
+                report.countRuns(
+                    (decoded?.runs ?? 0) + given.count { decoded?.functions.contains($0.function) != true })
+            }
             if let golden = options.inputs.golden { requireOutputs(of: golden, running: given) }
             for (index, feed, golden) in given {
                 // One sample is enough for the operators.
                 let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: index) == nil
-                let stages: Set<Stage> = isFirst ? [.operators, .graph, .outputs] : [.graph, .outputs]
+                var stages: Set<Stage> = isFirst ? [.operators, .graph, .outputs] : [.graph, .outputs]
+                if decoded?.functions.contains(index) == true { stages.subtract([.graph, .outputs]) }
+                guard !stages.isEmpty else { continue }
                 choices.append(Choice(function: index, feed: feed, golden: golden, stages: stages))
             }
+            for index in decoded?.functions ?? [] { done[index, default: []].formUnion([.graph, .outputs]) }
         }
         var drawn: [String] = []
         let seed = options.inputs.seed ?? InputSource.defaultSeed
@@ -208,6 +216,24 @@ struct ProgramStages: StageRunner {
         }
         if options.inputs.seed == nil, !drawn.isEmpty { report.draw(for: drawn, seed: seed) }
         return choices
+    }
+
+    /// Compares the outputs of a decoder on all tokens of a file's samples, block by block, with what an encoder makes for it.
+    /// - Returns: the functions that ran; nil if none takes blocks of tokens.
+    private mutating func decodeSamples() throws -> DecodingStage.Result? {
+        guard case .file(let path) = options.inputs, model?.reasons.allSatisfy({ $0 == nil }) == true,
+            let inputs = try InputMatcher(file: path).samples, let samples = try SampleDecoding(program, inputs)
+        else { return nil }
+        let stage = DecodingStage(program, model: model, samples: samples, lossy: lossy, options: options)
+        do {
+            let result = try stage.run()
+            report.add(result, asked: options.stages)
+            return result
+        } catch let error as any ReportedError where report.structure?.differences.isEmpty == false {
+            // The package is known to differ: its functions run one by one.
+            report.remark("the samples do not run through all functions: \(error)")
+            return nil
+        }
     }
 
     /// Lists the outputs of each sample of a golden that only functions have which do not take its inputs: else they would pass unseen.

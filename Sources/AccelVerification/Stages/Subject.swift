@@ -34,7 +34,7 @@ public enum Subject: Sendable {
         case let source as CoreMLSource: self = .coreML(source.package)
         default:
             var model = try source.model()
-            if let reference = try reference() { model = try model.stating(reference.model().weightTypes) }
+            if let reference = try reference() { model = try model.stating(typesOf: reference.model()) }
             let functions = try model.functions ?? model.programs.freezingToUsualShapes()
             let plain = Recipe(default: try Codecs.codec("stored"))
             let stored = try plain.compressing(functions, threads: threads)

@@ -19,7 +19,9 @@ struct ProvenanceComparison {
             let names = provenance.sources.prefix(3).map(\.name) + (provenance.sources.count > 3 ? ["..."] : [])
             finding.remarks.append(
                 "the package says that it was made of \(names.joined(separator: ", ")), and no file of this model is one of them: compare it "
-                    + "with what it was made of, or its outputs with this model by --only outputs")
+                    + "with what it was made of"
+                    + (provenance.family == original.family
+                        ? ", or its outputs with this model by --only outputs" : ""))
         }
         func list(_ words: [String]) -> String { words.isEmpty ? "none" : words.joined(separator: " ") }
         finding.compare("provenance family", "the family", provenance.family, original.family)

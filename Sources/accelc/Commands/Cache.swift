@@ -55,7 +55,8 @@ enum CacheCommand: Command {
                    with two keys that list prints (or their first digits): the first field that differs
           get      with MODEL and options as of convert: print the path of the package in the cache, for a
                    runtime to open there; clean-ups leave it alone for an hour; exit status 3 on a miss
-          prewarm  with a file that has MODEL and options in each line: make what is not there
+          prewarm  with a file that has MODEL and options in each line: make what is not there; a line that
+                   fails is an error, and the others are made all the same
           gc       remove what has not been used for longest, until the rest fits; what is in use stays,
                    and what is younger than --min-age
           fsck     read every byte against its digest; exit status 1 when something is damaged,
@@ -197,6 +198,7 @@ enum CacheCommand: Command {
     private static func prewarm(_ cache: Cache, _ list: ConversionList, _ console: Console) throws -> Result {
         var lines: [String] = []
         var documents: [JSON] = []
+        var status = ExitStatus.success
         for line in list.lines {
             do {
                 let arguments = try Arguments([Action.get.rawValue] + line.words, for: Self.self)
@@ -214,12 +216,18 @@ enum CacheCommand: Command {
                 }
                 lines.append(
                     "\(key.digest.description.prefix(12)) \(outcome.rawValue) \(line.words.joined(separator: " "))")
-                documents.append(["key": .string(key.digest.description), "cache": .string(outcome.rawValue)])
-            } catch let error as any ReportedError {
-                throw RequestError("\(list.path), line \(line.number): \(error)", status: error.exitStatus)
+                documents.append([
+                    "line": .integer(Int64(line.number)), "key": .string(key.digest.description),
+                    "cache": .string(outcome.rawValue),
+                ])
+            } catch let error as any ReportedError where error.exitStatus != .interrupted {
+                // The other lines are made all the same.
+                console.error("\(list.path), line \(line.number): \(error)")
+                documents.append(["line": .integer(Int64(line.number)), "error": error.json])
+                if status == .success { status = error.exitStatus }
             }
         }
-        return (lines.joined(separator: "\n"), .array(documents), .success)
+        return (lines.joined(separator: "\n"), .array(documents), status)
     }
 
     private static func collect(_ cache: Cache, _ arguments: Arguments) throws -> Result {
@@ -249,7 +257,9 @@ enum CacheCommand: Command {
         let lines = damage.map { "\($0.path): \($0.reason)" } + foreign.map { "\($0): \(remark)" }
         let verdict =
             damage.isEmpty ? "the cache is sound" : repairing ? "quarantined; it is made again when it is needed" : ""
-        let found: [JSON] = damage.map { ["path": .string($0.path), "reason": .string($0.reason)] }
+        let found: [JSON] = damage.map {
+            ["path": .string($0.path), "reason": .string($0.reason), "repaired": .bool(repairing)]
+        }
         let others: [JSON] = foreign.map {
             ["path": .string($0), "reason": .string(remark), "foreign": .bool(true)]
         }

@@ -55,7 +55,8 @@ enum DiffCommand: Command {
         func mismatch(_ path: String, _ other: String) -> RequestError {
             guard Files.kind(of: other) != nil else {
                 return RequestError(
-                    Files.brokenLink(other) ?? "there is no file or folder \(other)", status: .unavailable)
+                    Files.brokenLink(other) ?? "there is no file or folder \(other)\(Files.suggestion(for: other))",
+                    status: .unavailable)
             }
             return RequestError(
                 "\(path) is \(kind.title), and \(other) is none: diff compares two models, two recipes, or two reports")

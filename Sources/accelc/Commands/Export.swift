@@ -106,7 +106,8 @@ enum ExportCommand: Command {
             let cached = outcome == .off ? "" : "cache \(outcome.rawValue), "
             let first =
                 "\(written(at: output)): \(size), \(bits) bits per weight, \(cached)\(Text.decimals(seconds, 2)) s"
-            let target = made.target.map { TargetSummary(result: $0).lines } ?? []
+            let target =
+                made.target.map { [$0.outputs.line].compactMap(\.self) + TargetSummary(result: $0).lines } ?? []
             console.summary(([first] + report.lines + target).joined(separator: "\n"))
         }
         report.warnings.forEach(console.warning)

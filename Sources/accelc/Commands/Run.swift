@@ -296,7 +296,7 @@ enum RunCommand: Command {
             "median_ms": .number(timing.milliseconds(timing.median)),
             "block_ms": .array(
                 result.runs.filter { $0.positions != nil }.map { .number(timing.milliseconds($0.duration)) }),
-            "peak_memory_bytes": .integer(Int64(Timing.peakMemory)),
+            "peak_memory_bytes": .integer(Int64(timing.peakMemory)),
             "memory": memory?.json ?? .null,
             "profile": profile ?? .null,
         ]

@@ -91,11 +91,13 @@ enum VerifyCommand: Command {
            "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
            "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9},
            "allow": {"structure": ["assets/vocab.txt"], "notCompared": ["pooler_output"]}}
-        size.bytes is that of the stored weights, size.packageBytes that of all files but verify.json,
-        the report that verify keeps in the folder of a package. The speed is
+        size.bytes is that of the stored weights, size.packageBytes that of all files but verify.json, in
+        which verify keeps the report ("report") with the digest of the package, in the package's folder. The speed is
         measured in five rounds, and beyond its limit only if no round keeps it: leave some room.
         Package bytes, memory and speed can be limited for packages of accelc only, and are refused for
-        others before anything runs.
+        others before anything runs. A field that no budget has is an error before anything runs too, with
+        exit status 2. A rule that fits nothing is known after the comparison only: it is among the
+        report's failures, and ends with exit status 2 if there is no other.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
@@ -132,8 +134,14 @@ enum VerifyCommand: Command {
                 .run(threads: console.threads) { progress.step($0) }
         }
         // A comparison with another model says nothing of the package.
-        if let package = (source as? PackagedModel)?.package, !arguments.has(only), report.foreignModel == nil {
-            keep(report, in: package, console)
+        if let package = (source as? PackagedModel)?.package, !arguments.has(only) {
+            if report.foreignModel == nil {
+                keep(report, in: package, console)
+            } else {
+                console.note(
+                    "the report in \(package.path) stays as it is, as a comparison with another model tells nothing of it"
+                )
+            }
         }
         return try show(report, arguments, console)
     }

@@ -9,8 +9,8 @@ import AccelWeightCompression
 enum ConversionArguments {
     static let model = Positional(
         "MODEL",
-        "a folder with config.json and *.safetensors, a .safetensors file with --config, hf:OWNER/NAME[@REV], a package, "
-            + "or a Core ML package",
+        "a folder with config.json and *.safetensors, a .safetensors file with --config, a .gguf file, "
+            + "hf:OWNER/NAME[@REV], a package, or a Core ML package",
         takes: PathKind.models)
     static let configuration = Option(
         "config", .input("FILE"), "config.json of a MODEL that is a single file, or in place of the folder's",
@@ -37,7 +37,8 @@ enum ConversionArguments {
         isRepeatable: true, affectsOutput: true, takes: [.tensors])
     static let compress = Option(
         "compress", .text("SPEC"),
-        "how weights are stored; see below; keep, which is the default of convert for a model that is quantized already, stores "
+        "how weights are stored, by a scheme that the end of accelc convert --help lists; keep, which is the default of convert for "
+            + "a model that is quantized already, stores "
             + "all weights as its files have them (default: float16)", affectsOutput: true,
         excludes: ["recipe"])
     static let recipe = Option(
@@ -55,8 +56,9 @@ enum ConversionArguments {
         affectsOutput: true)
     static let calibrate = Option(
         "calibrate", .input("FILE"),
-        "sample inputs (safetensors), for targets, for schemes with method=weighted, gptq or awq and for activations "
-            + "with static or smooth: the inputs of every weight are seen in a run over them", affectsOutput: true,
+        "sample inputs, for targets, for schemes with method=weighted, gptq or awq and for activations with static or smooth: "
+            + "a safetensors file with a tensor for each input by its name, such as input_ids [samples, length], all samples in "
+            + "one tensor; attention_mask is 0 at padding", affectsOutput: true,
         takes: [.tensors])
     static let importance = Option(
         "importance", .input("FILE"),

@@ -3,6 +3,7 @@ import AccelCalibration
 import AccelConversion
 import AccelPackages
 import AccelPrograms
+import AccelVerification
 
 /// The summary of a finished conversion.
 struct ConversionSummary {
@@ -61,11 +62,18 @@ struct ConversionSummary {
                 coverage.schemeTable(outputSQNR: outputs?.sqnr),
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
                     + (hasUsualShapes ? " (the usual shapes; --shape chooses others)" : ""),
-            ] + (outputs?.line.map { [$0] } ?? []) + (target?.lines ?? []) + (activations.map { [$0] } ?? [])
+            ] + [outputs?.line, heldOutLine].compactMap { $0 } + (target?.lines ?? [])
+            + (activations.map { [$0] } ?? [])
             + manifest.provenance.remarks.map { "remark: \($0)" } + [
                 "digest: \(package.digest)"
             ]
         return lines.joined(separator: "\n")
+    }
+
+    /// The outputs over held-out samples; nil if there are none, and with a target, whose line has them.
+    private var heldOutLine: String? {
+        guard target == nil else { return nil }
+        return outputs?.heldOutText.map { "outputs over the samples, to which the weights are fitted, and \($0)" }
     }
 
     /// - Parameter warnings: all warnings of the run.
@@ -80,7 +88,8 @@ struct ConversionSummary {
             "usual_shapes": .bool(hasUsualShapes),
             "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
             "warnings": .array(warnings.map { .string($0) }),
-            "outputs_sqnr": outputs.map { JSON.decibels($0.sqnr) } ?? .null,
+            "outputs_sqnr": outputs.map { .figure($0.sqnr) } ?? .null,
+            "held_out_sqnr": outputs?.heldOut.map { .figure($0) } ?? .null,
             "outputs": outputs?.json ?? .null,
             "target": target?.json ?? .null,
             "cache": .string(cacheWord),

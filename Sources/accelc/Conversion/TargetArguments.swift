@@ -14,8 +14,9 @@ enum TargetArguments {
         affectsOutput: true, excludes: ["min-sqnr", "compress"])
     static let sqnr = Option(
         "min-sqnr", .text("DB"),
-        "the smallest weights that the search finds whose outputs over the samples have at least so many dB, all outputs together "
-            + "and without padding (--min-sqnr of verify looks at each output)",
+        "the smallest weights that the search finds whose outputs have at least so many dB over the samples that are held out (one "
+            + "of \(CalibrationSamples.heldOutShare); over all, where there are fewer), all outputs together and without padding "
+            + "(--min-sqnr of verify looks at each output)",
         affectsOutput: true, excludes: ["compress"])
     static let plan = Option(
         "plan", .output("DIR") { _ in PlanFolder.kind },

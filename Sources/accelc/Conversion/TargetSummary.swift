@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelCalibration
 import AccelConversion
+import AccelVerification
 
 /// What a target reached, in the summaries of conversions and exports.
 struct TargetSummary {
@@ -10,9 +11,11 @@ struct TargetSummary {
         let size = Text.bytes(result.weightBytes, digits: 2)
         let weights =
             result.byteLimit.map { "weights \(size) of \(Text.bytes($0, digits: 2))" }
-            ?? "weights \(size), \(Text.decimals(result.bitsPerWeight, 2)) bits each"
+            ?? "weights \(size), \(Text.decimals(result.bitsPerWeight, 2)) bits for each that the target chose for"
         let reached =
             "target \(result.target): \(weights), outputs \(Text.decimals(result.outputSQNR, 2)) dB over the samples"
+            + (result.outputs.heldOutText.map { ", \($0), by which the schemes were chosen" }
+                ?? ", to which the weights are fitted: verify --inputs tells of others")
         guard let plan = result.plan else { return [reached] }
         return [
             reached,
@@ -25,8 +28,8 @@ struct TargetSummary {
         [
             "target": .string(result.target), "weight_bytes": .integer(Int64(result.weightBytes)),
             "limit_bytes": result.byteLimit.map { .integer(Int64($0)) } ?? .null,
-            "bits_per_weight": .number(result.bitsPerWeight), "outputs_sqnr": JSON.decibels(result.outputSQNR),
-            "outputs": result.outputs.json,
+            "bits_per_weight": .number(result.bitsPerWeight), "outputs_sqnr": .figure(result.outputSQNR),
+            "held_out_sqnr": result.outputs.heldOut.map { .figure($0) } ?? .null, "outputs": result.outputs.json,
             "uniform": .bool(result.isUniform),
             "plan": result.plan.map { plan in
                 [
@@ -34,7 +37,7 @@ struct TargetSummary {
                     "statistics_bytes": .integer(Int64(result.statisticsBytes)),
                 ]
             } ?? .null,
-            "ranking": .array(result.losses.map { $0.json(figure: JSON.decibels) }),
+            "ranking": .array(result.losses.map { $0.json(figure: JSON.figure) }),
         ]
     }
 }
@@ -52,12 +55,15 @@ extension SampledOutputs {
         return "outputs over the samples, without padding: \(figures.joined(separator: ", "))"
     }
 
-    var json: JSON {
-        .array(outputs.map { ["name": .string($0.name), "sqnr": JSON.decibels($0.sqnr)] })
+    /// The SQNR over samples that no weight is fitted to, in words; nil if there are none.
+    var heldOutText: String? {
+        heldOut.map { heldOut in
+            let figure = heldOut.isFinite ? "\(Text.decimals(heldOut, 2)) dB" : "exact"
+            return "\(figure) over those held out (one of \(CalibrationSamples.heldOutShare))"
+        }
     }
-}
 
-extension JSON {
-    /// A figure in dB; null where nothing is lost, for JSON has no infinity.
-    static func decibels(_ value: Double) -> JSON { value.isFinite ? .number(value) : .null }
+    var json: JSON {
+        .array(outputs.map { ["name": .string($0.name), "sqnr": .figure($0.sqnr)] })
+    }
 }

@@ -20,9 +20,15 @@ extension Inspection {
         parts.append(Self.forms(weights))
         if request.tensors { parts.append(Self.table(weights, request)) }
         if !plain.isEmpty, plain.count < matrices.count {
-            let names = FoldedNames.all(plain.sortedByNumbers(\.name), name: \.name) { "\($0.shape)" }.map(\.name)
+            let shared = Dictionary(grouping: plain, by: \.name).filter { $0.value.count > 1 }
+            func title(_ weight: CoreMLWeight) -> String {
+                shared[weight.name] == nil ? weight.name : "\(weight.name) of \(weight.function)"
+            }
+            let names = FoldedNames.all(plain.sortedByNumbers(title), name: title) { "\($0.shape)" }.map(\.name)
             let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
-            parts.append("not compressed: \(Wording.count(plain.count, "weight")) of two or more axes (\(listed))")
+            parts.append(
+                "plain numbers: \(Wording.count(plain.count, "weight or table", "weights and tables")) of two or more axes (\(listed))"
+            )
         }
         text = parts.joined(separator: "\n\n")
         json = [

@@ -2,6 +2,7 @@ import AccelByteIO
 import AccelConversion
 import AccelPackages
 import AccelTensors
+import AccelVerification
 import AccelWeightCompression
 
 extension PackageCoverage {
@@ -78,7 +79,7 @@ extension PackageCoverage {
                         "shape": .array(tensor.shape.dimensions.map { .integer(Int64($0)) }),
                         "codec": .string(tensor.codec.specification), "bytes": .integer(Int64(tensor.byteCount)),
                         "bits_per_weight": .number(tensor.bitsPerWeight),
-                        "sqnr": entry.distortion.sqnr.isFinite ? .number(entry.distortion.sqnr) : .null,
+                        "sqnr": .figure(entry.distortion.sqnr),
                         "reason": entry.reason.map { .string($0) } ?? .null,
                         "read_by": .array(entry.readers.map { .string($0) }),
                         "scaled_rows": .array((entry.scaling?.rows ?? []).map { .integer(Int64($0)) }),

@@ -27,10 +27,14 @@ struct RecipeFile {
         }
         let file = "\(Files.trimmingSlashes(path))/\(SolvedTarget.choiceName)"
         let front = JSONField(try JSON.read(file), file: file)
-        let sqnr = front["sqnr"].value == .null ? "exact" : "\(Text.decimals(try front["sqnr"].double(), 2)) dB"
+        func decibels(_ field: JSONField) throws -> String {
+            field.value == .null ? "exact" : "\(Text.decimals(try field.double(), 2)) dB"
+        }
+        let sqnr = try decibels(front["sqnr"])
+        let held = front["held_out"].exists ? ", \(try decibels(front["held_out"])) over those held out" : ""
         plan =
             "plan for target \(try front["target"].string()): \(Text.decimals(try front["bits_per_weight"].double(), 2)) bits "
-            + "per weight, outputs over the samples \(sqnr)"
+            + "for each weight that it chose for, outputs over the samples \(sqnr)\(held)"
     }
 
     /// Returns nil if the path is that of a model.

@@ -17,6 +17,24 @@ struct ReportFile {
         let cosine: Double
     }
 
+    /// A limit of sizes, memory or speed.
+    struct Limit {
+        let what: String
+        let value: Double
+        let limit: Double
+        let isKept: Bool
+        /// As in the report.
+        let json: JSON
+
+        /// e.g. `39.1 MB, limit 40.0 MB`
+        var text: String {
+            func figure(_ value: Double) -> String {
+                what.contains("bytes") ? Text.bytes(Int(value)) : Text.decimals(value, 3)
+            }
+            return "\(figure(value)), \(isKept ? "limit" : "beyond the limit") \(figure(limit))"
+        }
+    }
+
     let path: String
     /// The report, without the digest of a package that `verify.json` binds it to.
     let document: JSON
@@ -32,6 +50,8 @@ struct ReportFile {
     let bitsPerWeight: Double
     /// The bytes of all files of the package; nil if nothing limited them, for only limited sizes are in a report.
     let packageBytes: Int?
+    /// What was limited, in the order of the report.
+    let limits: [Limit]
     /// In the order of the report.
     let outputs: [Output]
     let figures: [Output: Figures]
@@ -50,8 +70,12 @@ struct ReportFile {
         let size = report["size"]
         storedBytes = try size["bytes"].int(in: 0...Int.max)
         bitsPerWeight = try size["bitsPerWeight"].double()
-        let limit = try size["limits"].array().first { try $0["what"].string() == "bytes of the package" }
-        packageBytes = try limit.flatMap { Int(exactly: try $0["value"].double().rounded()) }
+        limits = try size["limits"].array().map { limit in
+            Limit(
+                what: try limit["what"].string(), value: try limit["value"].double(),
+                limit: try limit["limit"].double(), isKept: try limit["isKept"].bool(), json: limit.value ?? .null)
+        }
+        packageBytes = limits.first { $0.what == "bytes of the package" }.flatMap { Int(exactly: $0.value.rounded()) }
         let rows = try report["outputs"].array().map { row in
             let output = Output(
                 stage: try row["stage"].string(), function: try row["function"].string(),
@@ -85,6 +109,7 @@ struct ReportFile {
             "inputs": .string(inputs), "bytes": .integer(Int64(storedBytes)),
             "bits_per_weight": .figure(bitsPerWeight),
             "package_bytes": packageBytes.map { .integer(Int64($0)) } ?? .null,
+            "limits": .array(limits.map(\.json)),
         ]
     }
 }
@@ -101,13 +126,47 @@ extension JSONField {
     }
 }
 
+extension JSON {
+    /// The rows of a report without what follows from a budget.
+    fileprivate var withoutLimits: JSON {
+        guard case .array(let rows) = self else { return self }
+        return .array(
+            rows.map { row in
+                guard case .object(let members) = row else { return row }
+                return .object(members.filter { !["tolerance", "failure"].contains($0.key) })
+            })
+    }
+}
+
+extension JSON {
+    /// A report without the speeds in its limits.
+    fileprivate var withoutMeasured: JSON {
+        changing("size") { size in
+            size.changing("limits") { limits in
+                guard case .array(let rows) = limits else { return limits }
+                return .array(
+                    rows.map { row in
+                        guard row["runs"] != nil, case .object(let members) = row else { return row }
+                        return .object(members.filter { !["value", "runs", "least", "most"].contains($0.key) })
+                    })
+            }
+        }
+    }
+
+    /// Returns an object with one of its members changed.
+    private func changing(_ key: String, _ change: (JSON) -> JSON) -> JSON {
+        guard case .object(let members) = self else { return self }
+        return .object(members.map { $0.key == key ? Member(key, change($0.value)) : $0 })
+    }
+}
+
 /// Two reports of `verify` side by side.
 struct ReportDiff {
     let left: ReportFile
     let right: ReportFile
 
-    /// Whether the reports are the same, also in what is not listed.
-    var isEmpty: Bool { left.document == right.document }
+    /// Whether the reports are the same, also in what is not listed. No two runs measure the same speed.
+    var isEmpty: Bool { left.document.withoutMeasured == right.document.withoutMeasured }
 
     /// An output of both reports, or of one.
     private struct Row {
@@ -156,8 +215,10 @@ struct ReportDiff {
     /// The names of other members that differ, such as `weights`.
     private var others: [String] {
         guard case .object(let members) = left.document else { return [] }
-        return members.map(\.key).filter { name in
-            !Self.shown.contains(name) && left.document[name] != right.document[name]
+        return members.map(\.key).compactMap { name in
+            guard !Self.shown.contains(name), left.document[name] != right.document[name] else { return nil }
+            let isOfLimits = left.document[name]?.withoutLimits == right.document[name]?.withoutLimits
+            return isOfLimits ? "limits of \(name)" : name
         }
     }
 
@@ -171,7 +232,8 @@ struct ReportDiff {
     /// The verdicts, the sizes and the errors of the outputs.
     /// - Parameter folds: outputs whose names differ in numbers only share a line, which has the figures of one.
     func text(folds: Bool) -> String {
-        if isEmpty { return "the reports are the same" }
+        if left.document == right.document { return "the reports are the same" }
+        if isEmpty { return "the reports are the same but for measured speeds\n\n\(summary)" }
         var parts = [summary]
         if !rows.isEmpty { parts.append(outputTable(folds: folds)) }
         if !others.isEmpty { parts.append("also different: \(others.joined(separator: ", "))") }
@@ -186,17 +248,24 @@ struct ReportDiff {
         }
         let bits = right.bitsPerWeight - left.bitsPerWeight
         let isOther = left.inputs != right.inputs
-        let rows: [[String]?] = [
-            row("verdict") { $0.verdictText },
-            row("package") { $0.package.map { String($0.prefix(16)) } },
-            row("runtime") { $0.runtime },
-            row("inputs") { isOther ? $0.inputs : nil },
-            row("stored weights", change: percent(left.storedBytes, right.storedBytes)) { Text.bytes($0.storedBytes) },
-            row("bits per weight", change: signed(bits, digits: 2)) { Text.decimals($0.bitsPerWeight, 2) },
-            row("package size", change: percent(left.packageBytes, right.packageBytes)) {
-                $0.packageBytes.map { Text.bytes($0) }
-            },
-        ]
+        let limited = (left.limits + right.limits).reduce(into: [String]()) { names, limit in
+            if !names.contains(limit.what) { names.append(limit.what) }
+        }
+        let limits = limited.map { what in row(what) { $0.limits.first { $0.what == what }?.text } }
+        let rows: [[String]?] =
+            [
+                row("verdict") { $0.verdictText },
+                row("package") { $0.package.map { String($0.prefix(16)) } },
+                row("runtime") { $0.runtime },
+                row("inputs") { isOther ? $0.inputs : nil },
+                row("stored weights", change: percent(left.storedBytes, right.storedBytes)) {
+                    Text.bytes($0.storedBytes)
+                },
+                row("bits per weight", change: signed(bits, digits: 2)) { Text.decimals($0.bitsPerWeight, 2) },
+                row("package size", change: percent(left.packageBytes, right.packageBytes)) {
+                    $0.packageBytes.map { Text.bytes($0) }
+                },
+            ] + limits
         return Text.table(
             ["report", "A: \(left.path)", "B: \(right.path)", "B - A"], rows.compactMap(\.self),
             [.left, .left, .left, .right])

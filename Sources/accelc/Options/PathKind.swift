@@ -108,7 +108,7 @@ struct PathKind: Hashable, Sendable {
         case .onnx: .onnx
         case .pickle: .pickle
         case .zip: .archive
-        case .gitPointer, .hdf5, .numpy, .text: nil
+        case .gitPointer, .hdf5, .numpy, .image, .sound, .text: nil
         }
     }
 

@@ -23,10 +23,7 @@ struct PlanSession {
         profile: RunProfile? = nil
     ) throws {
         let session = try Session(program, packed: packed, threads: threads)
-        for function in functions.sorted() {
-            let executor = try session.executor(of: function)
-            profile?.observe(executor, of: function)
-        }
+        for function in functions.sorted() { _ = try session.executor(of: function) }
         reset = { session.states.reset() }
         states = { session.states.copy() }
         memory = {

@@ -19,17 +19,15 @@ final class RunProfile {
     private var current: [Run] = []
     private var best: (runs: [Run], duration: Duration)?
 
-    /// Takes the calls of a function, before its first run.
-    func observe(_ executor: Executor, of function: Int) { calls[function] = executor.profile }
-
     /// Begins a repetition.
     func begin() {
         current = []
         start = clock.now
     }
 
-    /// Adds the run of a function that has just ended.
+    /// Adds the run of a function that has just ended. Its first run tells its calls.
     func add(_ executor: Executor, of function: Int) {
+        if calls[function] == nil { calls[function] = executor.profile }
         current.append(Run(function: function, end: clock.now - start, durations: executor.durations))
     }
 
@@ -78,7 +76,9 @@ extension RunProfile {
                 let total = calls.reduce(Duration.zero) { $0 + $1.duration }
                 let rows = calls.sorted { $0.duration > $1.duration }.map { Self.row($0, of: total, runs, limits) }
                 return "  \(program.functions[function].name), \(Wording.count(runs, "run")): "
-                    + "\(Text.decimals(Self.milliseconds(total), 3)) ms in calls\n"
+                    + "\(Text.decimals(Self.milliseconds(total), 3)) ms in calls"
+                    + (calls.contains(where: \.isJoined)
+                        ? "; ~ of calls that run together, divided by multiply-adds" : "") + "\n"
                     + Text.table(
                         [
                             "  ms", "share", "of limit", "G multiply-adds/s", "GB/s", "kernel", "weight", "result",
@@ -93,13 +93,18 @@ extension RunProfile {
     ) -> [String] {
         let one = profile.dividing(by: runs)
         let (seconds, share) = (max(one.duration / .seconds(1), 1e-9), one.share(of: limits))
+        // The product before it makes it: there is no time to measure, and no speed.
+        let isPart = profile.isJoined && profile.duration == .zero
+        // Of a product with its activation, the label is the activation's.
+        let weight = one.weight.map { " of \($0)" } ?? ""
         return [
-            "  \(Text.decimals(milliseconds(profile.duration), 3))",
+            "  \(profile.isJoined ? "~" : "")\(Text.decimals(milliseconds(profile.duration), 3))",
             "\(Text.decimals(100 * (profile.duration / max(total, .nanoseconds(1))), 1)) %",
-            share > 1 ? "> 100 %" : "\(Text.decimals(100 * share, 0)) %",
-            one.multiplyAdds == 0 ? "" : billions(Double(one.multiplyAdds) / seconds, 1),
-            billions(Double(one.byteCount) / seconds, 1), one.kernel, one.encoding ?? "", shapes(one),
-            "\(one.call.operation.name) \"\(one.call.label)\"",
+            isPart ? "" : share > 1 ? "> 100 %" : "\(Text.decimals(100 * share, 0)) %",
+            isPart || one.multiplyAdds == 0 ? "" : billions(Double(one.multiplyAdds) / seconds, 1),
+            isPart ? "" : billions(Double(one.byteCount) / seconds, 1),
+            isPart ? "with the product" : one.kernel, one.encoding ?? "", shapes(one),
+            "\(one.call.operation.name) \"\(one.call.label)\"\(weight)",
         ]
     }
 
@@ -124,7 +129,11 @@ extension RunProfile {
                                 var members = Self.members(of: call)
                                 members.append(JSON.Member("ms", .number(Self.milliseconds(call.duration))))
                                 let share = call.dividing(by: runs).share(of: limits)
-                                members.append(JSON.Member("share_of_limit", .number((share * 1000).rounded() / 1000)))
+                                let isKnown = call.duration > .zero
+                                members.append(
+                                    JSON.Member(
+                                        "share_of_limit",
+                                        isKnown ? .number((share * 1000).rounded() / 1000) : .null))
                                 return .object(members)
                             }),
                     ]
@@ -137,6 +146,8 @@ extension RunProfile {
             JSON.Member("operator", .string(profile.call.operation.name)),
             JSON.Member("label", .string(profile.call.label)), JSON.Member("kernel", .string(profile.kernel)),
             JSON.Member("weight", profile.encoding.map { .string($0) } ?? .null),
+            JSON.Member("weight_name", profile.weight.map { .string($0) } ?? .null),
+            JSON.Member("joined", .bool(profile.isJoined)),
             JSON.Member("result", .string(shapes(profile))),
             JSON.Member("multiply_adds", .integer(Int64(profile.multiplyAdds))),
             JSON.Member("bytes", .integer(Int64(profile.byteCount))),

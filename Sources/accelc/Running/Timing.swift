@@ -29,6 +29,8 @@ struct Timing {
     private(set) var loading: Duration = .zero
     private(set) var preparing: Duration = .zero
     private(set) var runs: [Duration] = []
+    /// The peak memory of the process up to the end of the last run, in bytes.
+    private(set) var peakMemory = 0
 
     mutating func load<Result>(_ body: () throws -> Result) rethrows -> Result {
         let start = clock.now
@@ -48,6 +50,7 @@ struct Timing {
         let start = clock.now
         let result = try body()
         runs.append(clock.now - start)
+        peakMemory = Self.processPeak
         return result
     }
 
@@ -59,7 +62,7 @@ struct Timing {
     func milliseconds(_ duration: Duration) -> Double { (duration / .microseconds(1)).rounded() / 1000 }
 
     /// The peak resident memory of this process in bytes, mapped files included.
-    static var peakMemory: Int {
+    static var processPeak: Int {
         var usage = rusage()
         // RUSAGE_SELF is 0 on every platform, but its type differs.
         guard getrusage(0, &usage) == 0 else { return 0 }
@@ -73,18 +76,19 @@ struct Timing {
     var text: String {
         let figures = [("load", loading), ("prepare", preparing), ("best", best), ("median", median)]
         let times = figures.map { "\($0) \(Text.decimals(milliseconds($1), 3)) ms" }.joined(separator: ", ")
-        return "  \(times) of \(Wording.count(runs.count, "run")), peak memory \(Text.bytes(Self.peakMemory))"
+        return "  \(times) of \(Wording.count(runs.count, "run")), peak memory \(Text.bytes(peakMemory))"
     }
 
     /// The speeds of a decoder: tokens per second of the prompt and of generation, and the times of the first block (the prefill) and
     /// of the others (decode steps), if there are several.
     func lines(of result: RunPlan.Result) -> [String] {
         var lines: [String] = []
+        let rows = result.rows > 1 ? " of \(result.rows) rows" : ""
         for (name, part) in [("prompt", result.prompt), ("generation", result.generation)] where part.tokens > 0 {
             let time = "\(Text.decimals(milliseconds(part.duration), 3)) ms"
             let speed = Text.decimals(Self.perSecond(part.tokens, part.duration), 1)
             lines.append(
-                "  \(name): \(Wording.count(part.tokens, "token")) in \(time), \(speed) tokens per second"
+                "  \(name): \(Wording.count(part.tokens, "token"))\(rows) in \(time), \(speed) tokens per second"
                     + (runs.count > 1 ? " (the fastest run)" : ""))
         }
         if result.generation.tokens > 0 {

@@ -43,7 +43,14 @@ extension WeightLowering {
     private mutating func grouped(
         _ encoding: PaletteEncoding, _ type: MILDataType, _ lowered: inout LoweredWeight, in builder: inout MILBuilder
     ) throws -> MILOperand {
-        let lut = try lookUp(encoding.groups(of: lowered.rows), encoding, &lowered, in: &builder)
+        let groups = encoding.groups(of: lowered.rows)
+        let lut = try lookUp(groups, encoding, &lowered, in: &builder)
+        if groups.count > Set(groups).count {
+            let rows = lowered.rows / max(groups.count, 1)
+            lowered.remark =
+                "a table for each \(Wording.count(rows, "row")) in place of \(encoding.rowsPerTable), as Core ML's groups are of one "
+                + "size, and \(encoding.rowsPerTable) does not divide the rows"
+        }
         let indices = try stream(encoding.codes, "\(lowered.name) codes", type, lowered.sizes)
         let grid = try encoding.scales.map { try ScaleGrid(lowered, rows: lowered.rows, block: $0.block) }
         let scales = encoding.scales.flatMap { scales in grid?.cut(scales.values) }

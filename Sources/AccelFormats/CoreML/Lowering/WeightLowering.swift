@@ -56,7 +56,8 @@ struct WeightLowering {
         func note(_ lowered: LoweredWeight, _ operand: MILOperand) {
             written[name, default: [:]][first] = WeightOutcome(
                 operation: lowered.operation, byteCount: max(written[name]?[first]?.byteCount ?? 0, lowered.byteCount),
-                count: lowered.sizes.reduce(1, *), fallback: lowered.fallback, widening: lowered.widening)
+                count: lowered.sizes.reduce(1, *), fallback: lowered.fallback, widening: lowered.widening,
+                remark: lowered.remark)
             guard operand.name != MILBuilder.identifier(name) || view?.rows != nil else { return }
             held[operand.name] = TensorRows(
                 tensor: name, rows: view?.rows ?? 0..<(weight.shape.dimensions.first ?? 1))
@@ -123,9 +124,13 @@ struct WeightLowering {
             return WeightOutcome(
                 operation: first?.operation ?? "const", byteCount: parts.values.reduce(0) { $0 + $1.byteCount },
                 count: parts.values.reduce(0) { $0 + $1.count }, fallback: parts.values.compactMap(\.fallback).first,
-                widening: parts.values.compactMap(\.widening).first)
+                widening: parts.values.compactMap(\.widening).first,
+                remark: parts.values.compactMap(\.remark).first)
         }
     }
+
+    /// The number of parts of the weights that are written in several.
+    var divided: [String: Int] { written.mapValues(\.count).filter { $0.value > 1 } }
 
     /// Splits the rows of a constant into the fewest parts of at most `longest` rows. A part has whole groups of the tables.
     func parts(of constant: Program.Constant, rows: Int, atMost longest: Int) -> [Range<Int>] {
@@ -265,6 +270,8 @@ struct LoweredWeight {
     var fallback: String?
     /// The bits of the codes, and those in which they are stored; nil if they are the same.
     var widening: CodeWidening?
+    /// What takes more bytes than the recipe says; nil if nothing does.
+    var remark: String?
 
     var rows: Int { sizes.first ?? 1 }
     var columns: Int { sizes.dropFirst().reduce(1, *) }

@@ -10,6 +10,8 @@ public struct WeightOutcome: Equatable, Sendable {
     public let fallback: String?
     /// The bits of the codes, and those in which they are stored; nil if they are the same.
     var widening: CodeWidening?
+    /// What takes more bytes than the recipe says; nil if nothing does.
+    var remark: String?
 
     /// Bits in the file for each element; 0 for an empty weight.
     public var bitsPerWeight: Double { count == 0 ? 0 : Double(byteCount * 8) / Double(count) }

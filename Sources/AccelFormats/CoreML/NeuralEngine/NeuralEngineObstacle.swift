@@ -6,23 +6,30 @@ struct NeuralEngineObstacle: Hashable, Sendable {
     let operation: String
     let reason: String
 
+    /// - Parameter ends: the names of the function's inputs and outputs.
     /// - Returns: nil if no reason is known.
-    init?(_ operation: MILOperation, types: [String: MILTensorType]) {
+    init?(_ operation: MILOperation, types: [String: MILTensorType], ends: Set<String>) {
         self.operation = operation.type
         let results = operation.outputs.map(\.content.tensor)
         let read = operation.readNames.compactMap { types[$0] }
-        guard let reason = Self.reason(operation, results, read) else { return nil }
+        let isOutside = (operation.readNames + operation.outputs.map(\.name)).contains(where: ends.contains)
+        guard let reason = Self.reason(operation, results, read, isOutside: isOutside) else { return nil }
         self.reason = reason
     }
 
+    private static func castReason(_ isOutside: Bool) -> String {
+        isOutside
+            ? "converts to or from float32, as inputs and outputs are"
+            : "converts to or from float32, for operations that compute in it"
+    }
+
     private static func reason(
-        _ operation: MILOperation, _ results: [MILTensorType], _ read: [MILTensorType]
+        _ operation: MILOperation, _ results: [MILTensorType], _ read: [MILTensorType], isOutside: Bool
     ) -> String? {
         let all = results + read
         if let reason = elsewhere[operation.type] { return reason }
         if all.contains(where: { $0.dataType == .float32 }) {
-            return operation.type == "cast"
-                ? "converts to or from float32, as inputs and outputs are" : "computes in float32"
+            return operation.type == "cast" ? castReason(isOutside) : "computes in float32"
         }
         if results.contains(where: { $0.dataType.isWholeNumber }) { return "computes integers" }
         if let deep = all.first(where: { $0.rank > 4 }) { return "has \(deep.rank) axes; the Neural Engine has 4" }
@@ -47,12 +54,13 @@ struct NeuralEngineObstacle: Hashable, Sendable {
     ) {
         var types: [String: MILTensorType] = [:]
         for input in function.inputs { types[input.name] = input.content.tensor }
+        let ends = Set(function.inputs.map(\.name) + function.outputs)
         var (count, names) = (0, [NeuralEngineObstacle: [String]]())
         for operation in function.operations {
             for output in operation.outputs { types[output.name] = output.content.tensor }
             if operation.type.hasPrefix("const") { continue }
             count += 1
-            guard let obstacle = NeuralEngineObstacle(operation, types: types) else { continue }
+            guard let obstacle = NeuralEngineObstacle(operation, types: types, ends: ends) else { continue }
             names[obstacle, default: []].append(operation.outputs.first?.name ?? operation.type)
         }
         let sorted = names.sorted {

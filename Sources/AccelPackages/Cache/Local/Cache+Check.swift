@@ -59,7 +59,7 @@ extension Cache {
         }
         for key in folder.survey(.packages).digests {
             let path = folder.packagePath(key)
-            guard let reason = flaw(ofPackage: key, at: path, broken) else { continue }
+            guard let reason = flaw(ofPackage: key, at: path, broken, repairing) else { continue }
             damage.append(Damage(path: path, reason: reason))
             if repairing { try folder.removePackage(path) }
         }
@@ -67,21 +67,28 @@ extension Cache {
     }
 
     /// Returns what is wrong with a package in place, and what makes it anew; nil if nothing is.
-    /// - Parameter broken: the paths of damaged blobs. A package may share its files with them.
-    private func flaw(ofPackage key: Digest, at path: String, _ broken: Set<String>) -> String? {
+    /// - Parameters:
+    ///   - broken: the paths of damaged blobs. A package may share its files with them.
+    ///   - isRemoved: the folder is removed.
+    private func flaw(ofPackage key: Digest, at path: String, _ broken: Set<String>, _ isRemoved: Bool) -> String? {
+        func sentence(_ flaw: String, isLost: Bool) -> String {
+            let remedy =
+                isLost
+                ? "a conversion makes the content anew, and \"accelc cache get\" the folder"
+                : "\"accelc cache get\" makes it anew"
+            return "\(flaw): \(isRemoved ? "the folder was removed" : "--repair removes the folder"); \(remedy)"
+        }
         if let record = try? folder.record(key) {
             guard let changed = record.files.first(where: { !isWhole($0, in: path) }) else { return nil }
-            let remedy =
-                broken.contains(folder.blobPath(changed.digest))
-                ? "--repair removes the folder, and the next conversion makes it anew"
-                : "the next \"accelc cache get\" of it makes the folder anew, and --repair removes it"
-            return "its \(changed.path) is not the one that the record names: \(remedy)"
+            return sentence(
+                "its \(changed.path) is not the one that the record names",
+                isLost: broken.contains(folder.blobPath(changed.digest)))
         }
         do {
             try AcceleratorPackage(at: path).check()
             return nil
         } catch {
-            return "\(error); --repair removes the folder, and the next conversion makes it anew"
+            return sentence("\(error)", isLost: true)
         }
     }
 

@@ -1,0 +1,89 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelCalibration
+import AccelPrograms
+import AccelTensors
+
+/// The blocks in which a decoder's functions process the tokens of each sample of a file, over a cache that they share: what makes the
+/// decoder's states first, such as an encoder, then the longest blocks, and the last token in a step of its own where there is a
+/// function for one.
+struct SampleDecoding {
+    /// A sequence of blocks; it starts with an empty cache, or with the one that the file has.
+    struct Sequence {
+        let blocks: [GoldenDecoding.Block]
+        /// For each row, the tokens that count; those behind them are padding. Nil if all count.
+        let lengths: [Int]?
+    }
+    let sequences: [Sequence]
+
+    /// - Returns: nil if no function takes blocks of the file's tokens, or if nothing makes the states of an encoder that it reads.
+    /// - Throws: `RequestError` for more tokens than a cache has positions, and for tokens of another model.
+    init?(_ program: ModelPlan, _ samples: SampleInputs) throws {
+        let ports = program.functions.flatMap(\.givenPorts)
+        let names = Set(ports.map(\.name))
+        let given = samples.tensors.filter { names.contains($0.key) }
+        guard
+            let decoder = program.functions.first(where: { $0.input(.tokens) != nil && $0.input(.position) != nil }),
+            let port = decoder.input(.tokens), let tokens = given[port.name], tokens.holdsIndices,
+            tokens.shape.rank == 2, let count = tokens.shape.dimensions.first, count > 0
+        else { return nil }
+        let (rows, width) = (port.shape.dimensions[0], tokens.shape.dimensions[1])
+        guard width > 0, rows > 0 else { return nil }
+        if let reason = decoder.interface.inputs[port.name]?.foreignToken(
+            in: tokens, mask: samples.tensors[SampleInputs.maskName].map { HostTensor($0).flags })
+        {
+            throw RequestError("\(samples.file): \"\(port.name)\": \(reason)")
+        }
+        let shown = samples.tensors[SampleInputs.maskName].flatMap { mask in
+            mask.shape == tokens.shape ? HostTensor(mask).flags : nil
+        }
+        var sequences: [Sequence] = []
+        for start in stride(from: 0, to: count, by: rows) {
+            // The last run starts again with the first samples where some are missing.
+            let own = (start..<start + rows).map { $0 % count }
+            let lengths = own.map { row in
+                shown.map { ($0[row * width..<(row + 1) * width].lastIndex(of: true) ?? row * width) - row * width + 1 }
+                    ?? width
+            }
+            let longest = lengths.max() ?? width
+            let inputs = given.reduce(into: [String: StoredTensor]()) { inputs, tensor in
+                let isSampled = tensor.value.shape.dimensions.first == count && tensor.value.shape.rank > 1
+                guard isSampled else { return inputs[tensor.key] = tensor.value }
+                let cut = HostTensor(tensor.value).samples(own, positions: tensor.key == port.name ? longest : nil)
+                inputs[tensor.key] = cut.stored(name: tensor.key)
+            }
+            guard let blocks = try Self.blocks(program, inputs, tokens: port.name, file: samples.file) else {
+                return nil
+            }
+            sequences.append(Sequence(blocks: blocks, lengths: lengths))
+        }
+        self.sequences = sequences
+    }
+
+    private static func blocks(
+        _ program: ModelPlan, _ inputs: [String: StoredTensor], tokens name: String, file: String
+    ) throws -> [GoldenDecoding.Block]? {
+        guard let tokens = inputs[name], let whole = DecodingPlan(program, inputs) else { return nil }
+        let read = program.functions.flatMap { $0.states(.crossAttention) }.map(\.name)
+        guard read.allSatisfy({ inputs[$0] != nil }) || !DecodingPlan.encoding(program, inputs).isEmpty else {
+            return nil
+        }
+        let count = tokens.shape.dimensions[1]
+        var blocks: [GoldenDecoding.Block]
+        if count > 1, whole.hasSteps {
+            let rows = Array(0..<tokens.shape.dimensions[0])
+            var before = inputs
+            before[name] = HostTensor(tokens).samples(rows, positions: count - 1).stored(name: name)
+            guard let plan = DecodingPlan(program, before) else { return nil }
+            let last = rows.map { HostTensor(tokens).integers[$0 * count + count - 1] }
+            blocks = try plan.steps(followedBy: last, file: file).map(block)
+        } else {
+            blocks = try whole.steps(file: file).map(block)
+        }
+        // The states after all blocks are compared, under their own names.
+        blocks[blocks.count - 1].states = ""
+        return blocks
+    }
+
+    private static func block(_ step: RunStep) -> GoldenDecoding.Block { GoldenDecoding.Block(step: step) { $0 } }
+}

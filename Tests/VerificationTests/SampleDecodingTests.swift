@@ -1,0 +1,116 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelCalibration
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
+import AccelWeightCompression
+import TestSupport
+import Testing
+
+@testable import AccelVerification
+
+@Suite("Decoders on all tokens of samples")
+struct SampleDecodingTests {
+    /// A package of a fixture in memory, and the subject that it is compared with.
+    private struct Sample {
+        let package: ModelPlan
+        let reference: Subject
+
+        init(_ fixture: String, _ shapes: [String], _ scheme: String = "stored") throws {
+            let checkpoint = try Checkpoint(model: Fixtures.path(fixture))
+            let family = try Families.matching(checkpoint.configuration)
+            let programs = try family.model(for: checkpoint, parts: family.parts).programs
+            let functions = try programs.freezing(shapes.map { try ShapeBindings(parsing: $0) })
+            package = try Recipe(default: Codecs.codec(scheme)).compressing(functions, threads: 2).planned()
+            reference = .reference(programs)
+        }
+
+        func report(_ tensors: [StoredTensor], in folder: String) throws -> ParityReport {
+            let path = "\(folder)/samples.safetensors"
+            try SafetensorsWriter.write(tensors, to: path, as: .outputs)
+            return try Parity(of: .planned(package), against: reference)
+                .check(.init(stages: [.graph, .outputs], inputs: .file(path)))
+        }
+    }
+
+    private func tokens(_ name: String, _ rows: [[Int64]]) -> StoredTensor {
+        StoredTensor(name: name, integers: rows.flatMap(\.self), shape: [rows.count, rows[0].count])
+    }
+
+    @Test("Every token is taken once, in order, the last one by the function for one token")
+    func blocks() throws {
+        let sample = try Sample("qwen3_small", ["batch=1,cache=14,tokens=4", "batch=1,cache=14,tokens=1"])
+        let ids = tokens("input_ids", [Array(1...9), Array(11...19)])
+        let decoding = try #require(
+            try SampleDecoding(sample.package, SampleInputs(["input_ids": ids], file: "x")))
+        #expect(decoding.sequences.count == 2)
+        for sequence in decoding.sequences {
+            let positions = sequence.blocks.compactMap(\.step.positions)
+            #expect(positions.flatMap { Array($0) } == Array(0..<9))
+            #expect(positions.last == 8..<9)
+            #expect(sequence.blocks.last?.states == "")
+        }
+    }
+
+    @Test("What a mask hides at the end of samples is not taken")
+    func padding() throws {
+        let sample = try Sample("qwen3_small", ["batch=1,cache=14,tokens=4", "batch=1,cache=14,tokens=1"])
+        let ids = tokens("input_ids", [[1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 0, 0]])
+        let mask = tokens("attention_mask", [[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0]])
+        let decoding = try #require(
+            try SampleDecoding(
+                sample.package, SampleInputs(["input_ids": ids, "attention_mask": mask], file: "x")))
+        #expect(decoding.sequences.map { $0.blocks.last?.step.positions } == [5..<6, 3..<4])
+        #expect(decoding.sequences.map(\.lengths) == [[6], [4]])
+    }
+
+    @Test("The last tokens are in the figures")
+    func lastTokens() throws {
+        try withTemporaryFolder { folder in
+            let sample = try Sample("qwen3_small", ["batch=1,cache=14,tokens=4", "batch=1,cache=14,tokens=1"], "int4")
+            func figures(_ last: Int64) throws -> [String: Double] {
+                let report = try sample.report([tokens("input_ids", [[1, 2, 3, 4, 5, 6, 7, last]])], in: folder)
+                #expect(report.failures.isEmpty)
+                return Dictionary(
+                    report.outputs.filter { $0.stage == .outputs }.map {
+                        ("\($0.function) \($0.name)", $0.metrics.sqnr)
+                    }
+                ) { first, _ in first }
+            }
+            let (some, others) = (try figures(8), try figures(30))
+            let step = try #require(some.keys.first { $0.contains("tokens=1]") && $0.hasSuffix("logits") })
+            let block = try #require(some.keys.first { $0.contains("tokens=4]") && $0.hasSuffix("logits") })
+            #expect(some[step] != others[step] && some[block] == others[block])
+        }
+    }
+
+    @Test("What an encoder loses reaches the decoder: its keys are no better than what they are made from allows")
+    func chain() throws {
+        try withTemporaryFolder { folder in
+            let shapes = [
+                "batch=1,frames=26", "batch=1,frames=26,cache=14,tokens=4", "batch=1,frames=26,cache=14,tokens=1",
+            ]
+            let sample = try Sample("whisper_small", shapes, "int4")
+            let golden = try SafetensorsFile(Fixtures.path("whisper_small/golden.safetensors")).tensors
+            let features = try #require(golden.first { $0.name == "in.input_features" }).renamed("input_features")
+            let report = try sample.report([features, tokens("decoder_input_ids", [[1, 2, 3, 4, 5, 6]])], in: folder)
+            #expect(report.failures.isEmpty, "\(report.failures)")
+            let outputs = report.outputs.filter { $0.stage == .outputs }
+            #expect(outputs.contains { $0.name == "logits" && $0.function.contains("tokens=1]") })
+            // The package as `run` computes it, against the model as the framework does.
+            let plan = try RunPlan(
+                sample.package,
+                FunctionInputs([features, tokens("decoder_input_ids", [[1, 2, 3, 4, 5, 6]])], file: "x"))
+            let made = try plan.run(in: Session(sample.package, threads: 2))
+            let exact = try Sample("whisper_small", shapes)
+            let wanted = try plan.run(in: Session(exact.package, threads: 2))
+            for name in ["last_hidden_state", "cross_k.1", "cross_v.0"] {
+                let own = try #require(made.outputs.first { $0.name == name }).floats()
+                let other = try #require(wanted.outputs.first { $0.name == name }).floats()
+                let found = try #require(outputs.first { $0.name == name }).metrics.sqnr
+                #expect(abs(Metrics(own, against: other).sqnr - found) < 0.05, "\(name)")
+            }
+        }
+    }
+}
