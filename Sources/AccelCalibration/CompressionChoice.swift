@@ -53,10 +53,13 @@ public struct ParetoPoint: Sendable {
     public let sqnr: Double
     /// The SQNR was measured with all weights compressed; if false, it is predicted from the errors of single weights.
     public let isMeasured: Bool
+    /// The same over the samples that are held out, by which measured choices are compared; nil where it was not measured.
+    public let heldOut: Double?
 
     /// Creates a point.
-    public init(bytes: Int, bits: Double, sqnr: Double, isMeasured: Bool) {
+    public init(bytes: Int, bits: Double, sqnr: Double, isMeasured: Bool, heldOut: Double? = nil) {
         (self.bytes, self.bits, self.sqnr, self.isMeasured) = (bytes, bits, sqnr, isMeasured)
+        self.heldOut = heldOut
     }
 }
 

@@ -113,7 +113,10 @@ public struct CompressionSolver {
             _ = try check(finer, isUniform: first.isUniform)
         }
         guard let best = best() else { throw RequestError("no choice of schemes fits into \(byteLimit) bytes") }
-        front += measured.map { ParetoPoint(bytes: $0.bytes, bits: $0.bits, sqnr: $0.sqnr, isMeasured: true) }
+        front += measured.map {
+            ParetoPoint(
+                bytes: $0.bytes, bits: $0.bits, sqnr: $0.sqnr, isMeasured: true, heldOut: $0.outputs.heldOut)
+        }
         return CompressionChoice(
             plan: best, front: front, losses: losses(of: best, candidates, hulls), candidates: all(candidates))
     }

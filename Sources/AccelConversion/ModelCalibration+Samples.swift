@@ -21,7 +21,7 @@ extension ModelCalibration {
     ///   - target: a target chooses the schemes, and stores by gptq.
     func warnings(_ plan: [PlannedWeight], target: Bool) -> [String] {
         guard let file else { return [] }
-        return samples.flatMap { samples -> [String] in
+        let all = samples.flatMap { samples -> [String] in
             let multiplied = samples.part.multipliedWeights
             let weights = plan.filter { multiplied.contains($0.source.name) }
             func uses(_ method: CalibrationMethod) -> Bool {
@@ -47,6 +47,7 @@ extension ModelCalibration {
                     + "\(share) or more, so that a whole one can be held out to judge by"
             ]
         }
+        return all.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
     /// Returns the outputs over the samples with a package's weights.

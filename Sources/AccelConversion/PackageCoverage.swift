@@ -23,8 +23,26 @@ package struct PackageCoverage {
 
     /// - Parameter leftOut: the unused tensors that the request leaves out.
     package func warnings(besides leftOut: Set<String>) -> [String] {
-        Self.sentences(kept { $0.tensor.shape.hasOutputChannels }, Self.keptAsIs)
+        Self.sentences(kept { $0.tensor.shape.hasOutputChannels }, Self.keptAsIs) + unfilled
             + sentences(on: unused.filter { !leftOut.contains($0.name) })
+    }
+
+    /// Sentences on tensors whose rows leave much of the blocks of ggml empty, so that they take more bytes than the scheme says.
+    private var unfilled: [String] {
+        let tensors = entries.compactMap { entry -> (name: String, reason: String)? in
+            guard let block = (entry.tensor.codec as? any GGMLCodec).map({ type(of: $0).format.elements }) else {
+                return nil
+            }
+            let columns = entry.tensor.shape.columns
+            let filled = (columns + block - 1) / block * block
+            guard columns > 0, filled * 4 > columns * 5 else { return nil }
+            let name = entry.tensor.codec.name
+            return (
+                entry.tensor.name,
+                "\(name) has blocks of \(block) columns; flat+\(name) fills them across rows, and int4:block=32 has smaller ones"
+            )
+        }
+        return Self.sentences(tensors, "stored in blocks that the rows do not fill")
     }
 
     /// A sentence for each reason why the request leaves out tensors.

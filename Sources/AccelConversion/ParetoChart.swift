@@ -7,8 +7,9 @@ package struct ParetoChart: Sendable {
         package let bits: Double
         package let sqnr: Double
         package let isMeasured: Bool
-        package init(bits: Double, sqnr: Double, isMeasured: Bool) {
-            (self.bits, self.sqnr, self.isMeasured) = (bits, sqnr, isMeasured)
+        package let heldOut: Double?
+        package init(bits: Double, sqnr: Double, isMeasured: Bool, heldOut: Double? = nil) {
+            (self.bits, self.sqnr, self.isMeasured, self.heldOut) = (bits, sqnr, isMeasured, heldOut)
         }
     }
     private let points: [Point]
@@ -48,14 +49,17 @@ package struct ParetoChart: Sendable {
         if !line.isEmpty {
             marks += XML.element("path", [("class", "propagated"), ("d", "M" + line.joined(separator: "L"))])
         }
-        for point in points.filter(\.isMeasured) + [chosen] {
-            let isChosen = point.bits == chosen.bits && point.sqnr == chosen.sqnr
+        let measured = points.filter(\.isMeasured)
+        func isPlan(_ point: Point) -> Bool { point.bits == chosen.bits && point.sqnr == chosen.sqnr }
+        for point in measured + (measured.contains(where: isPlan) ? [] : [chosen]) {
+            let isChosen = isPlan(point)
+            let held = point.heldOut.map { ", \(figure($0)) dB over held-out samples" } ?? ""
             marks += XML.element(
                 "circle",
                 [
                     ("class", "injected"), ("cx", XML.number(x(point.bits))), ("cy", XML.number(y(point.sqnr))),
                     ("r", isChosen ? "6" : "3.5"),
-                ], XML.element("title", [], "\(figure(point.sqnr)) dB, \(figure(point.bits)) bits a weight"))
+                ], XML.element("title", [], "\(figure(point.sqnr)) dB, \(figure(point.bits)) bits a weight\(held)"))
         }
         return XML.element(
             "svg",
@@ -101,8 +105,10 @@ package struct ParetoChart: Sendable {
         <html lang="en"><head><meta charset="utf-8"><title>\(XML.escaped(title))</title><style>\(PageStyle.text)</style></head>
         <body><main><h1>\(XML.escaped(title))</h1>
         \(facts.map { XML.element("p", [], XML.escaped($0)) }.joined(separator: "\n"))
-        <p class="soft">SQNR of the outputs over the samples against bits of a weight that the target chose for. The line adds up what each weight costs
-        alone; dots were measured with all weights stored so, the large one is the plan.</p>
+        <p class="soft">SQNR of all outputs over the samples, by the mean of their relative squared errors, against bits of a weight that the target
+        chose for. The line adds up what each weight costs
+        alone; dots were measured with all weights stored so, the large one is the plan. Where samples are held out, choices are
+        compared by the SQNR over those (the text of a dot, and held_out in front.json).</p>
         \(svg)
         \(ranking)
         </main></body></html>

@@ -219,15 +219,24 @@ struct RequestedModel {
         return (try encoded.stated(as: source.elementType), try source.losslessDistortion())
     }
 
-    /// A sentence on weights that are stored without the method of their scheme, because the samples did not bear it out; none if
-    /// there are none.
+    /// A sentence on weights that are stored without the method of their scheme, because the samples did not bear it out, or because
+    /// they have no inputs; none if there are none.
     func withoutMethod(in package: AcceleratorPackage) -> [String] {
         let stored = Dictionary(package.graph.tensors.map { ($0.name, $0.codec.method) }) { first, _ in first }
         let names = plan.filter {
             $0.choice.codec.method.usesStatistics && stored[$0.source.name] == CalibrationMethod.nearest
         }.map(\.source.name)
+        // Rules whose method no weight uses are told before.
+        let used = Set(plan.filter { $0.choice.codec.method != .nearest }.map(\.choice.rule))
+        let unread = plan.filter { weight in
+            let asked = weight.choice.rule.map { recipe.rules[$0].codec } ?? recipe.defaultCodec
+            return used.contains(weight.choice.rule) && asked.method != .nearest
+                && weight.choice.codec.method == .nearest
+                && weight.source.shape.hasOutputChannels
+        }.map(\.source.name)
         return PackageCoverage.sentences(
-            names.map { (name: $0, reason: "it was no better on samples that were held out") },
+            names.map { (name: $0, reason: "it was no better on what is held out of the samples") }
+                + unread.map { (name: $0, reason: "no inputs are multiplied with it") },
             "stored without the method of the recipe")
     }
 

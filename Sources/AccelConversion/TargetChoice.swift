@@ -79,7 +79,8 @@ struct TargetChoice {
         points = try document["points"].array().map {
             ParetoPoint(
                 bytes: try $0["bytes"].int(), bits: try $0["bits_per_weight"].double(),
-                sqnr: try Self.figure($0["sqnr"]), isMeasured: try $0["measured"].bool())
+                sqnr: try Self.figure($0["sqnr"]), isMeasured: try $0["measured"].bool(),
+                heldOut: $0["held_out"].exists ? try Self.figure($0["held_out"]) : nil)
         }
         chosenBytes = try document["bytes"].int()
         weightBytes = try document["weight_bytes"].int()
@@ -92,10 +93,11 @@ struct TargetChoice {
     /// The members of front.json.
     var members: [JSON.Member] {
         let points: [JSON] = points.map {
-            [
-                "bytes": .integer(Int64($0.bytes)), "bits_per_weight": .number($0.bits), "sqnr": Self.figure($0.sqnr),
-                "measured": .bool($0.isMeasured),
-            ]
+            .object(
+                [
+                    .init("bytes", .integer(Int64($0.bytes))), .init("bits_per_weight", .number($0.bits)),
+                    .init("sqnr", Self.figure($0.sqnr)), .init("measured", .bool($0.isMeasured)),
+                ] + ($0.heldOut.map { [.init("held_out", Self.figure($0))] } ?? []))
         }
         return [
             .init("accelc", .string(Self.mark)), .init("target", .string(target)),

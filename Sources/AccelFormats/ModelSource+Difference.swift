@@ -2,6 +2,7 @@ import AccelByteIO
 public import AccelPackages
 import AccelPrograms
 import AccelTensors
+import AccelWeightCompression
 
 extension ModelSource {
     /// Compares this source with another one. Two packages are compared by their manifests; other sources by functions with
@@ -27,11 +28,14 @@ extension ModelSource {
             }
             facts[.weight] = Dictionary(
                 try weights.map { weight in
-                    let values = try weight.values().floats().withUnsafeBytes { SHA256.digest(of: ByteView(Array($0))) }
+                    let tensor = try weight.values()
+                    let values = tensor.floats().withUnsafeBytes { SHA256.digest(of: ByteView(Array($0))) }
+                    // Packages say only that numbers are stored as they are.
+                    let scheme = weight.scheme == StoredCodec.name ? tensor.elementType.rawValue : weight.scheme
                     let bits = Double(weight.storedBits) / Double(max(weight.shape.count, 1))
                     return (
                         weight.name,
-                        "\(weight.shape) as \(weight.scheme), \((bits * 1000).rounded() / 1000) bits, \(values.short)"
+                        "\(weight.shape) as \(scheme), \((bits * 1000).rounded() / 1000) bits, \(values.short)"
                     )
                 }
             ) { first, _ in first }

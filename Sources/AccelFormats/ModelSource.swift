@@ -13,6 +13,8 @@ public protocol ModelSource: Sendable {
     var abilities: Set<SourceAbility> { get }
     /// Remarks on the files for the user, a sentence each.
     var remarks: [String] { get }
+    /// What the format's own runtimes compute in another way than accelc does from the same files, a sentence each.
+    var deviations: [String] { get }
     /// Whether the files have a tokenizer that packages do not get, which `remarks` say.
     var hasUnreadTokenizer: Bool { get }
     /// The files that were opened so far. A conversion records their digests and checks them again at its end.
@@ -73,6 +75,7 @@ public enum SourceAbility: CaseIterable, Sendable {
 
 extension ModelSource {
     public var remarks: [String] { [] }
+    public var deviations: [String] { [] }
     public var hasUnreadTokenizer: Bool { false }
     public var knownSources: [Provenance.Source] { [] }
     public var assets: [Asset] { get throws { [] } }

@@ -93,6 +93,11 @@ struct PackageArchive: PackageFiles {
     /// Maps a file. The checksum of a weight blob is not verified, because that would read it; `check` compares
     /// digests.
     func content(_ name: String) throws -> ByteView {
+        if name == PackageFormat.manifestName, archive[name] == nil {
+            throw FormatError(
+                file: path,
+                reason: "is a zip archive without \(name), and so no package; accelc convert --zip writes one")
+        }
         guard name.hasPrefix("weights-"), let stored = archive.storedBytes(of: name) else {
             return try archive.content(of: name)
         }

@@ -121,6 +121,42 @@ extension Program {
     /// - Throws: `RequestError` for an unknown dimension, a number above the model's maximum, or with all dimensions that have no
     ///   number; `ShapeError`, naming the operator and the dimension, for a number that an operator does not support.
     public func freezing(_ bindings: ShapeBindings) throws -> FrozenProgram {
+        do {
+            return try freezing(exactly: bindings)
+        } catch var error as ShapeError {
+            if let (name, least) = leastWorking(bindings) {
+                error.reason += "; the least \(name) that works is \(least)"
+            }
+            throw error
+        }
+    }
+
+    /// Returns the least number above that of a dimension with which the operators work; nil if a larger one does not help.
+    private func leastWorking(_ bindings: ShapeBindings) -> (name: String, least: Int)? {
+        for dimension in dimensions where dimension.name != "batch" {
+            guard let given = bindings.numbers[dimension.name] else { continue }
+            func works(_ number: Int) -> Bool {
+                (try? freezing(exactly: ShapeBindings(bindings.numbers.merging([dimension.name: number]) { $1 })))
+                    != nil
+            }
+            let most = min(dimension.maximum ?? Self.mostTried, Self.mostTried)
+            guard
+                let reach = sequence(first: given, next: { $0 * 2 }).prefix(while: { $0 <= most }).dropFirst().first(
+                    where: works)
+            else { continue }
+            var (low, high) = (reach / 2, reach)
+            while high - low > 1 {
+                let middle = (low + high) / 2
+                if works(middle) { high = middle } else { low = middle }
+            }
+            return (dimension.name, high)
+        }
+        return nil
+    }
+
+    private static let mostTried = 1 << 20
+
+    private func freezing(exactly bindings: ShapeBindings) throws -> FrozenProgram {
         let known = dimensions.map(\.name)
         for name in bindings.numbers.keys.sorted() where !known.contains(name) {
             let hint = suggestion(for: name, among: known)

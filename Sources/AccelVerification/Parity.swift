@@ -22,6 +22,9 @@ public struct Parity: Sendable {
         /// Rank weights by what they cost the outputs, with the rules that would help; without effect for a format whose weights all
         /// have one scheme.
         public var ranksWeights = true
+        /// The bits that the files of a model of another format have for each weight, by its name. Its weights are compared as encodings
+        /// that accelc has, which may take other bytes.
+        public var storedBits: [String: Int] = [:]
 
         /// Creates options; by default all stages run on drawn inputs within the default limits.
         public init(

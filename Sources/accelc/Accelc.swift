@@ -22,7 +22,8 @@ struct Accelc {
                 return .usage
             }
             switch first {
-            case "--help", "-h": return try HelpCommand.run(Arguments([], for: HelpCommand.self), console)
+            case "--help", "-h":
+                return try HelpCommand.run(Arguments(Array(words.dropFirst()), for: HelpCommand.self), console)
             case "--version", "-V":
                 return try VersionCommand.run(Arguments(Array(words.dropFirst()), for: VersionCommand.self), console)
             default: break

@@ -113,4 +113,35 @@ struct SampleDecodingTests {
             }
         }
     }
+
+    @Test(
+        "Of several windows in a package the decoder is the one of the encoder that the sound fits",
+        arguments: [26, 20], [[26, 20], [20, 26]])
+    func windows(_ frames: Int, _ order: [Int]) throws {
+        func shapes(_ frames: Int) -> [String] {
+            [4, 1].map { "batch=1,cache=14,frames=\(frames),tokens=\($0)" }
+        }
+        let golden = try SafetensorsFile(Fixtures.path("whisper_small/golden.safetensors")).tensors
+        let whole = try #require(golden.first { $0.name == "in.input_features" })
+        let (rows, length) = (whole.shape.dimensions[1], whole.shape.dimensions[2])
+        let floats = whole.floats()
+        let features = StoredTensor(
+            name: "input_features", floats: (0..<rows).flatMap { floats[$0 * length..<$0 * length + frames] },
+            shape: [1, rows, frames])
+        func logits(_ shapes: [String], _ count: Int64) throws -> (names: [String], floats: [Float]) {
+            let package = try Sample("whisper_small", shapes).package
+            let plan = try RunPlan(
+                package, FunctionInputs([features, tokens("decoder_input_ids", [Array(1...count)])], file: "x"))
+            let made = try plan.run(in: Session(package, threads: 2))
+            let output = try #require(made.outputs.last { $0.name == "logits" })
+            return (plan.steps.map { package.functions[$0.function].name }, output.floats())
+        }
+        for count in [Int64(1), 3, 4, 6] {
+            let both = try logits(order.flatMap(shapes), count)
+            let alone = try logits(shapes(frames), count)
+            #expect(both.names == alone.names)
+            #expect(both.names.allSatisfy { $0.contains("frames=\(frames)") }, "\(both.names)")
+            #expect(both.floats == alone.floats)
+        }
+    }
 }

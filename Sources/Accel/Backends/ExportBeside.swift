@@ -40,6 +40,6 @@ enum ExportBeside {
 
     /// Advice.
     static func command(_ package: String, _ format: String, _ path: String) -> String {
-        "make it with: accelc export \(package) --format \(format) -o \(path)"
+        "make it with: accelc export \(shellWord(package)) --format \(format) -o \(shellWord(path))"
     }
 }

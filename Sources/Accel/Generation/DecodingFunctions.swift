@@ -20,13 +20,18 @@ struct DecodingFunctions: Sendable {
     /// - Throws: `AccelError` (unsupported) if no function takes one token and returns logits, at a batch of one.
     init(_ model: AccelModel) throws(AccelError) {
         // Functions go together if they share their states.
-        var byStates: [[FunctionDescription.Port]: [Block]] = [:]
+        var groups: [(states: [FunctionDescription.Port], blocks: [Block])] = []
         for function in model.functions {
             guard let block = Block(function), block.capacity != nil else { continue }
-            byStates[function.states.sorted { $0.name < $1.name }, default: []].append(block)
+            let states = function.states.sorted { $0.name < $1.name }
+            guard let group = groups.firstIndex(where: { $0.states == states }) else {
+                groups.append((states, [block]))
+                continue
+            }
+            groups[group].blocks.append(block)
         }
-        let complete = byStates.values.filter { $0.contains { $0.length == 1 } }
-        // The largest cache, which holds the most tokens.
+        let complete = groups.map(\.blocks).filter { $0.contains { $0.length == 1 } }
+        // The largest cache, which holds the most tokens; of equal ones always the same.
         guard let blocks = complete.max(by: { ($0[0].capacity ?? 0) < ($1[0].capacity ?? 0) }),
             let capacity = blocks[0].capacity
         else {

@@ -36,6 +36,11 @@ public enum TemporaryPaths {
                 parent = Files.parentFolder(of: folder)
             }
             if let parent, Files.kind(of: parent) != .folder { return "\(parent) is no folder" }
+        case EACCES, EROFS:
+            if let parent, Files.kind(of: parent) == .folder {
+                return
+                    "\(systemMessage(number)): the folder \(Files.absolutePath(of: parent)) may not be written to; choose another place"
+            }
         default: break
         }
         return systemMessage(number)

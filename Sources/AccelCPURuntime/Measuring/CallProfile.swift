@@ -18,6 +18,12 @@ public struct CallProfile: Sendable {
     public let isJoined: Bool
     /// The name of the stored weight that the call reads; nil if it reads none.
     public let weight: String?
+    /// The call is attention over a cache, or writes into one: its bytes and multiply-adds are those of the whole cache, and a run reads and
+    /// writes some of its positions.
+    public var isOfCache: Bool {
+        (call.operation is Attention || call.operation is UpdateSlice)
+            && (call.inputs + call.outputs).contains { if case .state = $0.storage { true } else { false } }
+    }
     /// Bytes that the call has to read and write: stored weights as they are stored, each once. Of a table that is read
     /// by index, only the rows that are read.
     public let byteCount: Int

@@ -101,12 +101,27 @@ public struct DecodingPlan: Sendable {
         return []
     }
 
+    /// The function that makes states for the decoder, before it; nil if none does.
+    private var keeper: FunctionPlan? {
+        before.last.map { program.functions[$0.function] }.flatMap {
+            $0.interface.role == .crossKeysAndValues ? $0 : nil
+        }
+    }
+
+    /// Whether the decoders of a cache read an encoder's states in the shapes in which they are made: a package may have several windows.
+    private func readsWhatIsMade(_ cache: Cache) -> Bool {
+        guard let keeper else { return true }
+        let made = Dictionary(keeper.states.map { ($0.name, $0.shape) }) { first, _ in first }
+        return cache.feeds.flatMap { program.functions[$0.function].states(.crossAttention) }
+            .allSatisfy { made[$0.name] == nil || made[$0.name] == $0.shape }
+    }
+
     /// Whether a function takes blocks of the tokens.
     func takesTokens(_ function: Int) -> Bool { caches.contains { $0.feeds.contains { $0.function == function } } }
 
     /// All tokens in blocks of these lengths; nil when no cache has functions for them.
     public func steps(inBlocksOf lengths: [Int]) -> [RunStep]? {
-        let cache = caches.first { cache in
+        let cache = caches.filter(readsWhatIsMade).first { cache in
             start >= 0 && cache.capacity >= start + count && lengths.allSatisfy { cache.feed($0) != nil }
         }
         var blocks: [TokenBlocks.Block] = []
@@ -133,7 +148,7 @@ public struct DecodingPlan: Sendable {
             throw RequestError("\(file): the position of the first token is negative")
         }
         let needed = start + count + max(more - 1, 0)
-        let fitting = caches.compactMap { cache -> (cache: Cache, blocks: [TokenBlocks.Block])? in
+        let fitting = try agreeing(first, file).compactMap { cache -> (cache: Cache, blocks: [TokenBlocks.Block])? in
             guard cache.capacity >= needed, first == nil || cache.feeds.contains(where: { $0.function == first }),
                 more == 0 || cache.feed(1) != nil
             else { return nil }
@@ -167,14 +182,24 @@ public struct DecodingPlan: Sendable {
         return steps + [feed.step(last, at: end)]
     }
 
+    /// The caches whose decoders read what is made for them; that of the first function, if it is asked for.
+    /// - Throws: `RequestError` if there are none, or if the first function reads other sizes.
+    private func agreeing(_ first: Int?, _ file: String) throws -> [Cache] {
+        let own = caches.filter { cache in first == nil || cache.feeds.contains { $0.function == first } }
+        let agreeing = own.filter(readsWhatIsMade)
+        guard agreeing.isEmpty, let keeper, let cache = own.first, let feed = cache.feeds.first else { return agreeing }
+        throw RequestError(
+            "\(file): \(program.functions[feed.function].name) reads an encoder's states of other sizes than \(keeper.name) makes of these "
+                + "inputs; choose the decoder for them with --function, or convert with its shape")
+    }
+
     /// Blocks of all tokens; after a first one that is asked for, none is longer than it.
     private func blocks(in cache: Cache, first: Int?) -> [TokenBlocks.Block]? {
         guard let first else { return cache.blocks(upTo: .max, from: start).covering(0..<count) }
         guard let length = cache.feeds.first(where: { $0.function == first })?.length else { return nil }
         let blocks = cache.blocks(upTo: length, from: start)
-        guard length <= count else {
-            return blocks.covering(0..<count).flatMap { $0.first?.length == length ? $0 : nil }
-        }
+        // Too few tokens for it: shorter functions over its cache.
+        guard length <= count else { return blocks.covering(0..<count) }
         let block = TokenBlocks.Block(length: length, first: 0, tokens: 0..<length)
         return blocks.covering(length..<count).map { [block] + $0 }
     }

@@ -9,6 +9,8 @@ public struct FunctionInputs: Sendable {
     public let tensors: [String: StoredTensor]
     /// The path of the file, for errors.
     public let file: String
+    /// The path of each tensor's file, where there are several.
+    private var paths: [String: String] = [:]
 
     /// Creates inputs from tensors named `NAME` or `in.NAME`.
     public init(_ tensors: [StoredTensor], file: String) {
@@ -27,8 +29,10 @@ public struct FunctionInputs: Sendable {
     public init(joining files: [FunctionInputs], for program: ModelPlan) throws {
         let tokens = Set(program.functions.compactMap { $0.input(.tokens)?.name })
         var joined: [String: StoredTensor] = [:]
+        var paths: [String: String] = [:]
         for file in files {
             for (name, tensor) in file.tensors {
+                paths[name] = file.file
                 guard tokens.contains(name), let before = joined[name] else {
                     joined[name] = tensor
                     continue
@@ -43,6 +47,13 @@ public struct FunctionInputs: Sendable {
             }
         }
         self.init(tensors: joined, file: files.map(\.file).joined(separator: " and "))
+        self.paths = paths
+    }
+
+    private func replacing(_ tensors: [String: StoredTensor]) -> FunctionInputs {
+        var inputs = FunctionInputs(tensors: tensors, file: file)
+        inputs.paths = paths
+        return inputs
     }
 
     /// Returns the function's inputs, with what stands for a missing mask or token types, and the initial values of the states that the
@@ -103,13 +114,13 @@ public struct FunctionInputs: Sendable {
             guard let tensor = linked.removeValue(forKey: link.output) else { continue }
             linked[link.input] = tensor.renamed(link.input)
         }
-        return FunctionInputs(tensors: linked, file: file)
+        return replacing(linked)
     }
 
     /// Without those that only other functions have; a file may hold the inputs of several.
     func leavingOut(_ functions: [FunctionPlan], for function: FunctionPlan) -> FunctionInputs {
         let others = Set(functions.flatMap(\.givenPorts).map(\.name)).subtracting(function.givenPorts.map(\.name))
-        return FunctionInputs(tensors: tensors.filter { !others.contains($0.key) }, file: file)
+        return replacing(tensors.filter { !others.contains($0.key) })
     }
 
     /// The inputs of each step, in the order of the numbers that all tensor names end in (`frame.0`, `frame.1`), with
@@ -235,6 +246,7 @@ public struct FunctionInputs: Sendable {
             let text = "--shape \(ShapeBindings(numbers)) "
             if !numbers.isEmpty, !texts.contains(text) { texts.append(text) }
         }
+        let path = function.inputs.lazy.compactMap { paths[$0.name] }.first ?? (file.contains(" and ") ? "FILE" : file)
         // A feature extractor fills up what is shorter than the model's window.
         let short = function.inputs.first { port in
             function.interface.inputs[port.name]?.kind == .melFeatures
@@ -252,7 +264,7 @@ public struct FunctionInputs: Sendable {
             "fill \"\($0.name)\" up to \($0.shape.dimensions.last ?? 0) frames, as its feature extractor does, or "
         }
         return
-            "; \(filling ?? apart)convert with \(shapes.joined())--shape-from \(file) for inputs of these sizes, if the model takes them"
+            "; \(filling ?? apart)convert with \(shapes.joined())--shape-from \(path) for inputs of these sizes, if the model takes them"
     }
 
     /// What to say of a tensor that no function has: that it is misspelt, that another one is missing, or that it has to go.
@@ -265,6 +277,11 @@ public struct FunctionInputs: Sendable {
         let hint = suggestion(for: name, among: functions.flatMap(\.givenPorts).map(\.name))
         // Where none of the inputs is there, the name is wrong; else the tensor is one too many.
         let isLost = inputs.allSatisfy { tensors[$0] == nil }
+        if name == "attention_mask", functions.contains(where: { $0.input(.position) != nil }) {
+            return
+                "no function has an input \"\(name)\": all tokens of a row count, and rows of a batch are of one length; without padding "
+                + "leave it out, and run texts of other lengths apart"
+        }
         let remedy = isLost ? "the inputs are \(inputs.map { "\"\($0)\"" }.joined(separator: ", "))" : "leave it out"
         return "no function has an input or state \"\(name)\"\(hint)\(hint.isEmpty ? ": " : " Otherwise: ")\(remedy)"
     }

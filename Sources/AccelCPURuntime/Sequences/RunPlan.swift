@@ -72,10 +72,12 @@ public struct RunPlan: Sendable {
             "\"\($0.key)\" \($0.value.elementType.rawValue)\($0.value.shape)"
         }
         let hasStates = decoder.states.contains { inputs.tensors[$0.name] != nil }
+        let given = inputs.tensors[tokens.name]
+        let isOfRows = given.map { $0.shape.rank == 2 && $0.shape.dimensions[0] != rows && $0.holdsIndices } ?? false
         let remedy =
-            hasStates && inputs.tensors[tokens.name] == nil
+            hasStates && given == nil
             ? "; states go on with tokens: give those that come next by a second --inputs, or save the states with --generate"
-            : ""
+            : isOfRows ? inputs.remedy(for: decoders, of: program.functions) : ""
         return RequestError(
             "\(inputs.file): to generate tokens, \(decoder.part) takes \(expected.joined(separator: ", ")); "
                 + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))\(remedy)")

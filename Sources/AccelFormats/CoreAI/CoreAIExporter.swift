@@ -7,7 +7,7 @@ public struct CoreAIExporter: Exporter {
     public static let name = "coreai"
     public static let summary = "a Core AI model (.aimodel, for iOS 27 and macOS 27)"
     public static let output = OutputKind.coreAIModel
-    public static let version = 2
+    public static let version = 3
 
     static let precision = ExportOption(
         "precision", allowed: ["float16", "float32"],

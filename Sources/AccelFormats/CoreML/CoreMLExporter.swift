@@ -19,7 +19,7 @@ public struct CoreMLExporter: Exporter {
             "ane: (batch, channels, 1, positions), all in float16, as the Neural Engine wants it, and a report of what keeps off it"
     )
     static let fallback = ExportOption.allowFallback
-    public static let version = 9
+    public static let version = 10
     static let shapes = ExportOption(
         "shapes-as", allowed: ["functions", "enumerated"],
         help: "what several --shape become: functions (iOS 18), or one function whose inputs enumerate them")

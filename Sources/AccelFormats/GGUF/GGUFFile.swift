@@ -135,10 +135,16 @@ private struct GGUFHeader {
                     : "version \(version) of GGUF is not supported, expected 2 or 3", at: 4)
         }
         // The smallest entry of a tensor has 24 bytes, the smallest pair 13.
-        let tensors = try reader.natural(
-            "the number of tensors", in: 0...min(limits.tensors, reader.remaining / 24))
-        let pairs = try reader.natural("the number of keys", in: 0...min(limits.pairs, reader.remaining / 13))
-        return (tensors, pairs)
+        do {
+            let tensors = try reader.natural(
+                "the number of tensors", in: 0...min(limits.tensors, reader.remaining / 24))
+            let pairs = try reader.natural("the number of keys", in: 0...min(limits.pairs, reader.remaining / 13))
+            return (tensors, pairs)
+        } catch {
+            var error = error
+            error.reason += ", for the rest of the file holds no more: it is truncated, or damaged; get it again"
+            throw error
+        }
     }
 
     private mutating func takeAlignment(

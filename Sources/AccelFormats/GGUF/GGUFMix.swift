@@ -79,7 +79,8 @@ extension Recipe {
         guard let architecture = GGUFArchitecture.all.first(where: { $0.family == family }) else {
             throw RequestError(
                 "\(mix.name) is a mix of llama.cpp for its architectures, and the family \(quoted(family)) has none (there is "
-                    + "\(GGUFArchitecture.all.map(\.family).joined(separator: ", "))): use \(mix.base)")
+                    + "\(GGUFArchitecture.all.map(\.family).joined(separator: ", "))): use \(mix.base), or for rows that are not multiples "
+                    + "of 256 columns int4:block=32")
         }
         let matrices = plan.compactMap { weight -> (weight: PlannedWeight, matrix: GGUFMix.Matrix)? in
             guard weight.source.shape.hasOutputChannels, let (module, _) = architecture.module(of: weight.source.name)

@@ -5,7 +5,7 @@ extension MLXExporter {
         _ folder: MLXFolder, in path: String, _ quantization: MLXQuantization?, _ remarks: [String],
         _ plain: [String: String]
     ) throws -> ExportReport {
-        let count = folder.weights.reduce(0) { $0 + $1.count }
+        let count = (folder.weights + folder.aside).reduce(0) { $0 + $1.count }
         let layers = folder.weights.compactMap(\.layer)
         var schemes: [String: Int] = [:]
         for layer in layers { schemes[Self.text(of: layer.scheme), default: 0] += 1 }

@@ -11,7 +11,7 @@ public struct MLXExporter: Exporter {
     public static let summary = "an MLX model (quantized safetensors with config.json, for mlx-lm and mlx-swift)"
     public static let options = [ExportOption.allowFallback]
     public static let output = OutputKind.mlxFolder
-    public static let version = 3
+    public static let version = 4
     public static let dependsOnShapes = false
     public static let plainScheme = "stored"
 

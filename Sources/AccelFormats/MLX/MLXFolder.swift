@@ -55,7 +55,7 @@ struct MLXFolder {
     private var metadata: JSON {
         .object(
             [
-                JSON.Member("total_size", .integer(Int64((weights + aside).reduce(0) { $0 + $1.byteCount }))),
+                JSON.Member("total_size", .integer(Int64(byteCount))),
                 JSON.Member("total_parameters", .integer(Int64(weights.reduce(0) { $0 + $1.count }))),
             ] + record.members + provenance.map { JSON.Member($0.key, .string($0.text)) })
     }
@@ -71,8 +71,8 @@ struct MLXFolder {
         return record
     }
 
-    /// Bytes of all weights.
-    var byteCount: Int { weights.reduce(0) { $0 + $1.byteCount } }
+    /// Bytes of all weights, with those that MLX does not read.
+    var byteCount: Int { (weights + aside).reduce(0) { $0 + $1.byteCount } }
 
     /// The weights in files of at most `bytes`, unless one weight is larger. The tensors of a weight stay together.
     private func shards(of bytes: Int) -> [[MLXWeight]] {

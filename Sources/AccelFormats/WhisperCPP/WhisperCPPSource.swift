@@ -97,6 +97,9 @@ public struct WhisperCPPSource: SingleModelSource {
     }
 
     public var format: any ModelFormat.Type { WhisperCPPFormat.self }
+    public var deviations: [String] {
+        ["whisper.cpp computes gelu by its approximation with tanh; here it is computed exactly, as the model does"]
+    }
     public var hasUnreadTokenizer: Bool { true }
     public var remarks: [String] { ["the words of the file are not taken over: a package of it has no tokenizer"] }
 }

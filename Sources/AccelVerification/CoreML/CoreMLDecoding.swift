@@ -4,18 +4,23 @@ import AccelFormats
 import AccelPrograms
 import AccelTensors
 
-/// S3 and S4 of a Core ML package's functions that share states, on the tokens of a golden: all at once, and as a
-/// prefill followed by decode steps, by the reference implementation of the package's operations and by that of the
-/// model.
+/// S3 and S4 of a Core ML package's functions that share states, on sequences of blocks of tokens, those of a golden or of samples: by the
+/// reference implementation of the package's operations and by that of the model.
 struct CoreMLDecoding {
     struct Result {
         var outputs: [OutputFinding] = []
         var notCompared: [NotCompared] = []
-        /// The functions that the golden has blocks for.
+        /// The functions of the blocks.
         var functions: Set<String> = []
+        /// The number of runs of the package.
+        var runs = 0
     }
     let package: CoreMLPackage
-    let golden: Golden
+    let sequences: [SampleDecoding.Sequence]
+    /// The package's functions as programs, in their order.
+    let functions: [FrozenProgram]
+    /// Where the sequences are from; nil for samples.
+    let golden: Golden?
     let programs: [Program]
     /// The package's weights by the model's names.
     let stored: [String: StoredTensor]
@@ -44,18 +49,17 @@ struct CoreMLDecoding {
 
     func result(_ options: Parity.Options) throws -> Result {
         let names = package.model.interfaces.map(\.function)
-        let functions = try names.map { try package.program(function: $0) }
-        let sequences = try package.decoding(of: functions, golden: golden)
         let models = try package.model.interfaces.map { interface in
             try CoreMLRun(
-                package: package, interface: interface, source: .golden(golden), stored: stored, weakest: weakest
+                package: package, interface: interface, source: options.inputs, stored: stored, weakest: weakest
             ).reference(programs, [:])
         }
         var result = Result()
+        result.runs = sequences.reduce(0) { $0 + $1.blocks.count }
         for sequence in sequences {
-            try compare(sequence, functions, models, names, options, &result)
+            try compare(sequence, models, names, options, &result)
         }
-        for index in Set(sequences.joined().map(\.step.function)).sorted() {
+        for index in Set(sequences.flatMap(\.blocks).map(\.step.function)).sorted() {
             result.functions.insert(names[index])
             guard models[index] == nil, !programs.isEmpty else { continue }
             result.notCompared.append(
@@ -67,12 +71,17 @@ struct CoreMLDecoding {
     }
 
     private func compare(
-        _ sequence: [GoldenDecoding.Block], _ functions: [FrozenProgram], _ models: [FrozenProgram?],
-        _ names: [String], _ options: Parity.Options, _ result: inout Result
+        _ sequence: SampleDecoding.Sequence, _ models: [FrozenProgram?], _ names: [String], _ options: Parity.Options,
+        _ result: inout Result
     ) throws {
         var (own, ofStored, original) = (Side(), Side(), Side())
-        for block in sequence {
+        for block in sequence.blocks {
             let index = block.step.function
+            for state in block.step.states { own.states[state.name] = HostTensor.content(state) }
+            (ofStored.states, original.states) = (
+                block.step.states.isEmpty ? ofStored.states : own.states,
+                block.step.states.isEmpty ? original.states : own.states
+            )
             func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
                 block.step.inputs(carrying: made) { HostTensor($0) }
             }
@@ -94,7 +103,7 @@ struct CoreMLDecoding {
             let recorded = functions[index].program.interface.outputs.map { (CoreMLWeightMatcher.output($0), $1) }
             let rows = Rows(
                 function: names[index], known: known != nil, roles: Dictionary(recorded) { first, _ in first },
-                options: options)
+                options: options, positions: sequence.positions(of: block, in: functions[index]))
             let parts = package.model.parts(of: names[index]).values.joined()
             add(
                 rows, own.outputs.filter { !parts.contains($0.key) }, ofStored.outputs, original.outputs,
@@ -116,6 +125,8 @@ struct CoreMLDecoding {
         /// The roles that the package records for its outputs, for comparisons without a model.
         let roles: [String: Role]
         let options: Parity.Options
+        /// The positions of outputs that count.
+        let positions: CountedPositions
     }
 
     /// Compares values with the model's, and with the golden's values of the names that `name` returns.
@@ -125,7 +136,8 @@ struct CoreMLDecoding {
         _ original: [String: HostTensor], _ names: [String], _ name: (String) -> String, _ result: inout Result
     ) {
         let found = Dictionary(actual.map { (CoreMLWeightMatcher.output($0.key), $0.value) }) { first, _ in first }
-        let held = Dictionary(golden.outputs.keys.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in first
+        let held = Dictionary((golden?.outputs.keys.sorted() ?? []).map { (CoreMLWeightMatcher.identifier($0), $0) }) {
+            first, _ in first
         }
         let all = rows.known ? names : found.keys.sorted()
         for own in all {
@@ -140,12 +152,13 @@ struct CoreMLDecoding {
                 ?? Tolerance(
                     sqnr: weakest?.output ?? SchemeTolerance.rounding,
                     origin: "the default for \(weakest?.scheme ?? "float32")")
-            if let expected = held[CoreMLWeightMatcher.identifier(label)].flatMap({ golden.output($0, as: role) }) {
+            if let expected = held[CoreMLWeightMatcher.identifier(label)].flatMap({ golden?.output($0, as: role) }) {
                 compare(rows, .outputs, .golden, label, role, found, expected, lossy, &result)
             } else if let expected = original[own] {
                 compare(rows, .outputs, .originalWeights, label, role, found, expected, lossy, &result)
             } else {
-                skip(rows, .outputs, label, "the golden has no such output", isRequired: false, &result)
+                let reason = golden == nil ? "there is no model to compare with" : "the golden has no such output"
+                skip(rows, .outputs, label, reason, isRequired: false, &result)
             }
         }
         guard rows.known else { return }
@@ -170,7 +183,7 @@ struct CoreMLDecoding {
         result.outputs.append(
             OutputFinding(
                 stage, function: rows.function, name: label, role, against: reference, found, expected, tolerance,
-                at: .all))
+                at: rows.positions))
     }
 
     private func skip(

@@ -39,6 +39,7 @@ struct CoreMLStages: StageRunner {
             storedBytes: weights.withoutRepeated.reduce(0) { $0 + $1.storedBits } / 8,
             storedElements: weights.withoutRepeated.reduce(0) { $0 + $1.shape.count }, inputs: options.inputs,
             budget: options.budget)
+        report.isUnranked = true
         var stages = options.stages.subtracting([.operators])
         if programs == nil { stages.remove(.structure) }
         report.stages = stages.sorted()
@@ -152,15 +153,24 @@ struct CoreMLStages: StageRunner {
         let interfaces = package.model.interfaces
         if let golden = options.inputs.golden, golden.isDecoding {
             progress(.outputs, 0)
-            let result = try CoreMLDecoding(
-                package: package, golden: golden, programs: programs ?? [], stored: stored, weakest: weakest
-            ).result(options)
+            let result = try package.decoding(of: golden, programs ?? [], stored: stored, weakest: weakest)
+                .result(options)
             report.outputs += result.outputs
             report.notCompared += result.notCompared
             done = Set(interfaces.filter { result.functions.contains($0.function) }.map { FunctionShape($0, 0) })
         } else {
+            if let programs, case .file(let path) = options.inputs, let given = try InputMatcher(file: path).samples,
+                let decoding = try package.decoding(of: given, programs, stored: stored, weakest: weakest)
+            {
+                progress(.outputs, 0)
+                let result = try decoding.result(options)
+                report.outputs += result.outputs
+                report.notCompared += result.notCompared
+                done = Set(interfaces.filter { result.functions.contains($0.function) }.map { FunctionShape($0, 0) })
+                count += result.runs
+            }
             let samples = options.inputs.golden.map { $0.samples.map(InputSource.golden) } ?? [options.inputs]
-            for interface in interfaces {
+            for interface in interfaces where !done.contains(FunctionShape(interface, 0)) {
                 for source in samples {
                     for shape in try interface.shapes(of: source) {
                         progress(.outputs, 0)

@@ -12,11 +12,14 @@ struct CoreMLStates {
     private(set) var ofModel: [String: HostTensor] = [:]
     /// The names of the package's states.
     let names: [String]
+    /// The names of the model's states that it only reads.
+    private let read: Set<String>
 
     init(
         of interface: CoreMLModel.Interface, model: FrozenProgram?, source: InputSource, given: [String: HostTensor]
     ) {
         names = interface.states.map(\.name)
+        read = Set((model?.program.states ?? []).filter { $0.next == $0.value }.map(\.name))
         var start: [String: HostTensor] = given
         if case .seeded(let seed) = source, let model { start = SeededInputs(seed: seed).feed(for: model).states }
         let named = Dictionary(start.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
@@ -59,6 +62,8 @@ struct CoreMLStates {
             let (before, ours, theirs) = (begin.floats, found.floats, wanted.floats)
             let changed = before.indices.filter { ours[$0] != before[$0] || theirs[$0] != before[$0] }
             if changed.isEmpty {
+                // A state that is only read is no result.
+                guard !read.contains(state) else { continue }
                 body(state, found, wanted)
             } else {
                 let shape = Shape([changed.count])

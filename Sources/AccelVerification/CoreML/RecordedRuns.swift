@@ -97,8 +97,8 @@ public struct RecordedRuns: Sendable {
         _ package: CoreMLPackage, _ functions: [FrozenProgram], _ source: InputSource
     ) throws -> (sequences: [[Step]], drawn: [String]) {
         if let golden = source.golden, golden.isDecoding {
-            let sequences = try package.decoding(of: functions, golden: golden).map { blocks in
-                blocks.map { block in
+            let sequences = try package.decoding(of: golden, [], stored: [:], weakest: nil).sequences.map { sequence in
+                sequence.blocks.map { block in
                     Step(
                         function: block.step.function, inputs: block.step.inputs.mapValues { HostTensor($0) },
                         carried: block.step.carried)

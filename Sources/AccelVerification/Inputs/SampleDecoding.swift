@@ -13,6 +13,19 @@ struct SampleDecoding {
         let blocks: [GoldenDecoding.Block]
         /// For each row, the tokens that count; those behind them are padding. Nil if all count.
         let lengths: [Int]?
+
+        /// Returns the positions of a block's outputs that count.
+        func positions(of block: GoldenDecoding.Block, in function: FrozenProgram) -> CountedPositions {
+            let tokens = function.program.input(.tokens)?.name
+            return positions(of: block, length: function.inputs.first { $0.name == tokens }?.shape.dimensions.last)
+        }
+
+        /// - Parameter length: the tokens of a block in a row; nil for a function that takes none.
+        func positions(of block: GoldenDecoding.Block, length: Int?) -> CountedPositions {
+            guard let lengths, let length else { return .all }
+            let start = blocks.lazy.compactMap(\.step.positions).first?.lowerBound ?? 0
+            return CountedPositions(block.step, of: length, lengths: lengths, from: start)
+        }
     }
     let sequences: [Sequence]
 

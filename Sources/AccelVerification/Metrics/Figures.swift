@@ -28,12 +28,12 @@ package enum Figure {
     /// e.g. `4.13`
     static func fixed(_ value: Double, digits: Int) -> String { NumberText.fixed(value, digits: digits) }
 
-    /// e.g. `0.999998`; never rounds up to 1.
+    /// e.g. `0.999998`; one that would round up to 1 is `>0.999999`.
     package static func cosine(_ value: Double) -> String { cosine(value, 0) }
 
     static func cosine(_ value: Double, _ more: Int) -> String {
         let text = NumberText.fixed(value, digits: 6 + more)
-        return value < 1 && text.hasPrefix("1.") ? "0." + String(repeating: "9", count: 6 + more) : text
+        return value < 1 && text.hasPrefix("1.") ? ">0." + String(repeating: "9", count: 6 + more) : text
     }
 
     /// Returns two different figures with as many digits as tell them apart, and as the limit was written down with.

@@ -8,7 +8,7 @@ extension Metrics {
             .init("sqnr", .figure(sqnr)),
             .init("psnr", .figure(psnr)),
             .init("relativeL2", .figure(relativeL2)),
-            .init("maximumError", .figure(maximumError)),
+            .init("maximumError", .figure(largestError)),
             .init("percentile999", .figure(percentile999)),
             .init("cosine", .figure(cosine)),
             .init("referenceRMS", .figure(referenceRMS)),

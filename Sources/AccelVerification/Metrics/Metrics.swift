@@ -130,6 +130,9 @@ extension Metrics {
     /// Both sides are equal, in NaNs and infinities too.
     public var isExact: Bool { squaredError == 0 && maximumError == 0 && nonFiniteMismatches == 0 }
 
+    /// The largest absolute error; infinity if only one side is finite somewhere.
+    var largestError: Double { nonFiniteMismatches > 0 ? .infinity : maximumError }
+
     /// The signal-to-quantisation-noise ratio in dB, 10 log10(sum r^2 / sum (x - r)^2): infinity if both sides are
     /// equal; minus infinity if only one side is finite somewhere, or if the reference is all zero and the values are
     /// not.
@@ -149,8 +152,9 @@ extension Metrics {
         return squaredError == 0 ? 0 : (squaredError / referenceEnergy).squareRoot()
     }
 
-    /// The cosine similarity; 1 for two zero tensors, 0 if only one is zero.
+    /// The cosine similarity; 1 for two zero tensors, 0 if only one is zero; NaN if only one side is finite somewhere.
     public var cosine: Double {
+        if nonFiniteMismatches > 0 { return .nan }
         if squaredError == 0 { return 1 }
         let norms = energy.squareRoot() * referenceEnergy.squareRoot()
         if norms == 0 { return 0 }

@@ -10,7 +10,7 @@ public struct WeightFinding: Sendable {
     /// The codec with its options, e.g. `palette:bits=4,group=16`.
     public let codec: String
     /// The stored bytes, tables included.
-    public let byteCount: Int
+    public internal(set) var byteCount: Int
     /// The tensor's bytes in the checkpoint.
     public let sourceByteCount: Int
     /// The tensor was made by the tool and is not in the checkpoint.

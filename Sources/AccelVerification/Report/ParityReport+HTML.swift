@@ -177,7 +177,7 @@ extension ParityReport {
             table.add([
                 .name(line.title), .text("\(row.stage.code) \(row.reference.rawValue)"),
                 .number(Figure.decibels(metrics.sqnr)), .number(Figure.decibels(metrics.psnr)),
-                .number(Figure.small(metrics.maximumError)), .number(Figure.small(metrics.percentile999)),
+                .number(Figure.small(metrics.largestError)), .number(Figure.small(metrics.percentile999)),
                 .number(Figure.small(metrics.relativeL2)), .number(Figure.cosine(metrics.cosine)),
                 .text("\(row.tolerance.summary) (\(row.tolerance.origin))"), .state(line.failure),
             ])

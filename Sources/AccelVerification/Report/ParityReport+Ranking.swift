@@ -36,7 +36,8 @@ extension ParityReport {
         let more = worst.reduce(0) { $0 + ($1.remedy.map { $0.bytes } ?? $1.bytes) - $1.bytes }
         let base = recipeDefault ?? usual
         let samples = (rules + shown + [base]).contains { $0.contains("method=") } ? " and --calibrate" : ""
-        return table.lines(width: width) + (unmeasured(worst).map { ["  \($0)"] } ?? [])
+        let all = losses.count > worst.count ? ["  (all \(losses.count) are ranked in --report and --json)"] : []
+        return table.lines(width: width) + all + (unmeasured(worst).map { ["  \($0)"] } ?? [])
             + [
                 "  rules that would help (\(Figure.bytes(more)) more), "
                     + (recipeHasRules
@@ -45,6 +46,9 @@ extension ParityReport {
                         : "in a file for convert --recipe\(samples): {\"default\":\"\(base)\",\"rules\":[...]}")
             ]
             + (rules + shown).enumerated().map { "    \($1)\($0 < rules.count + shown.count - 1 ? "," : "")" }
+            + [
+                "  a few rules bring a part of the way; convert --min-sqnr or --target-size, with --calibrate, chooses for all weights"
+            ]
             + (left == 0
                 ? []
                 : [

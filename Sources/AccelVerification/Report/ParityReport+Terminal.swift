@@ -47,6 +47,10 @@ extension ParityReport {
         var remarks = uncheckedLimits.map {
             "limits: those of the budget's \($0) were not checked, since --only leaves them out"
         }
+        if isUnranked, outputs.contains(where: { $0.stage == .outputs && !$0.metrics.isExact }) {
+            remarks.append(
+                "ranking: verify of a package, converted by the same recipe, tells which weights cost the outputs most")
+        }
         let isLossy =
             weights.contains { !$0.metrics.isExact } || weights.isEmpty && outputs.contains { !$0.metrics.isExact }
         if verdict == .passed, budget == nil, isLossy {
@@ -59,7 +63,10 @@ extension ParityReport {
 
     /// A line for each failure: the stage, the name and the reason.
     public var failedLines: [String] {
-        failures.map {
+        // What a user asked for comes first: the limits, and the outputs.
+        let first = failures.filter { $0.stage == .outputs || isLimit($0.name) }
+        let rest = failures.filter { $0.stage != .outputs && !isLimit($0.name) }
+        return (first + rest).map {
             isLimit($0.name) ? "limit: \($0.reason)" : "\($0.stage.code) \($0.name): \($0.reason)"
         }
     }
@@ -179,7 +186,7 @@ extension ParityReport {
             let (metrics, tolerance) = (line.row.metrics, line.row.tolerance)
             table.add([
                 line.title, line.row.reference.rawValue, Figure.decibels(metrics.sqnr),
-                Figure.small(metrics.maximumError), Figure.small(metrics.relativeL2),
+                Figure.small(metrics.largestError), Figure.small(metrics.relativeL2),
                 Figure.cosine(metrics.cosine), tolerance.summary,
             ])
         }

@@ -83,15 +83,23 @@ public struct ParityReport: Sendable {
     public var selfTest: SelfTestReport?
     /// The seed of the rows of large weights that operators were compared on.
     let samplingSeed: UInt64
-    /// The bytes of all stored weights and tables.
+    /// The weights are not ranked by what they cost the outputs, as a package's are.
+    var isUnranked = false
+    /// The bytes of all stored weights.
     public let storedBytes: Int
-    /// The elements of all stored weights and tables.
+    /// The elements of all stored weights.
     public let storedElements: Int
 
-    init(of program: ModelPlan, inputs: InputSource, budget: Budget?) {
+    init(of program: ModelPlan, inputs: InputSource, budget: Budget?, storedBits: [String: Int] = [:]) {
+        // As in conversions: tables of the graph are no weights.
+        let names = ModelGraph(of: program).weightNames
+        let weights = program.weights.filter { names.contains($0.name) }
         self.init(
-            functions: program.functions.map(\.name), storedBytes: program.weights.reduce(0) { $0 + $1.byteCount },
-            storedElements: program.weights.reduce(0) { $0 + $1.shape.count }, inputs: inputs, budget: budget)
+            functions: program.functions.map(\.name),
+            storedBytes: weights.reduce(0) { sum, weight in
+                sum + (storedBits[weight.name].map { ($0 + 7) / 8 } ?? weight.byteCount)
+            },
+            storedElements: weights.reduce(0) { $0 + $1.shape.count }, inputs: inputs, budget: budget)
     }
 
     init(functions: [String], storedBytes: Int, storedElements: Int, inputs: InputSource, budget: Budget?) {
@@ -102,7 +110,7 @@ public struct ParityReport: Sendable {
         (self.functions, self.storedBytes, self.storedElements) = (functions, storedBytes, storedElements)
     }
 
-    /// Stored bits for each element over all weights and tables; 0 without weights.
+    /// Stored bits for each element over all weights; 0 without weights.
     public var bitsPerWeight: Double {
         storedElements == 0 ? 0 : Double(storedBytes * 8) / Double(storedElements)
     }

@@ -19,19 +19,17 @@ struct FunctionRuns {
             functions: functions.map { $0.model.outline(part: $0.model.program.name) })
         var done: Set<Int> = []
         if let golden = source.golden, golden.isDecoding, plan.functions.contains(where: { !$0.states.isEmpty }) {
-            for sequence in try GoldenDecoding(plan, golden: golden).sequences {
-                let number = runs.count
-                for block in sequence {
-                    done.insert(block.step.function)
-                    runs.append(Self.run(block, functions[block.step.function], sequence: number, golden))
-                }
-            }
+            done = add(try GoldenDecoding(plan, golden: golden).sequences, functions, golden)
         } else {
+            if let samples = try Self.matcher(source)?.samples, let decoding = try SampleDecoding(plan, samples) {
+                done = add(decoding.sequences.map(\.blocks), functions, nil)
+            }
+            let decoded = done
             for sample in source.golden?.samples.map(Optional.some) ?? [nil] {
                 guard let matcher = try sample.map({ InputMatcher(golden: $0) }) ?? Self.matcher(source) else {
                     continue
                 }
-                for (index, feed) in try matcher.functions(of: plan) {
+                for (index, feed) in try matcher.functions(of: plan) where !decoded.contains(index) {
                     // On zeros, which are no encoder's, a decoder would show nothing: it runs on drawn inputs.
                     if sample == nil, !plan.functions[index].encoderStates(missingIn: feed).isEmpty { continue }
                     let function = functions[index]
@@ -57,13 +55,28 @@ struct FunctionRuns {
         }
     }
 
+    /// Adds the runs of sequences of blocks.
+    /// - Returns: their functions.
+    private mutating func add(
+        _ sequences: [[GoldenDecoding.Block]], _ functions: [(name: String, model: FrozenProgram)], _ golden: Golden?
+    ) -> Set<Int> {
+        for sequence in sequences {
+            let number = runs.count
+            for block in sequence {
+                runs.append(Self.run(block, functions[block.step.function], sequence: number, golden))
+            }
+        }
+        return Set(sequences.joined().map(\.step.function))
+    }
+
     private static func matcher(_ source: InputSource) throws -> InputMatcher? {
         guard case .file(let path) = source else { return nil }
         return try InputMatcher(file: path)
     }
 
     private static func run(
-        _ block: GoldenDecoding.Block, _ function: (name: String, model: FrozenProgram), sequence: Int, _ golden: Golden
+        _ block: GoldenDecoding.Block, _ function: (name: String, model: FrozenProgram), sequence: Int,
+        _ golden: Golden?
     ) -> RuntimeRun {
         let states = block.step.states.map { ($0.name, HostTensor.content($0)) }
         var run = RuntimeRun(
@@ -71,7 +84,9 @@ struct FunctionRuns {
             inputs: block.step.inputs.mapValues { HostTensor($0) }, carried: block.step.carried,
             states: Dictionary(states) { first, _ in first }, outputName: block.name)
         if let prefix = block.states { run.stateName = { prefix + $0 } }
-        for result in run.results { run.expected[result.name] = golden.output(result.title, as: run.role(result.name)) }
+        for result in run.results {
+            run.expected[result.name] = golden?.output(result.title, as: run.role(result.name))
+        }
         return run
     }
 }

@@ -70,12 +70,13 @@ struct RuntimeWeights {
             }
         }
         let model = try source.model()
+        let bits = Dictionary(try source.weights.map { ($0.name, $0.storedBits) }) { first, _ in first }
         let constants = model.programs.flatMap(\.constants).filter(\.isWeight).compactMap(\.tensor)
         return constants.reduce(into: [:]) { all, tensor in
             let encoded = model.encoded[tensor.name]
             all[tensor.name] = Weight(
                 tensor: tensor, codec: encoded?.codec.specification ?? tensor.elementType.rawValue,
-                byteCount: encoded?.byteCount ?? tensor.bytes.count,
+                byteCount: bits[tensor.name].map { ($0 + 7) / 8 } ?? encoded?.byteCount ?? tensor.bytes.count,
                 line: encoded.map { SchemeTolerance.line(for: $0) } ?? .line(for: tensor.elementType))
         }
     }

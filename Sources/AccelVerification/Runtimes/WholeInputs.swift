@@ -25,8 +25,8 @@ struct WholeInputs {
             guard let leading = Self.leadingInput(of: program) else {
                 skip(
                     program.name,
-                    "it takes what another part makes, and this runtime is given texts and sounds only; verify of a package of "
-                        + "the model compares it")
+                    "it takes what another part makes, and the runtime's program computes encoders, and decoders that need none"
+                )
                 continue
             }
             guard let given else {

@@ -139,13 +139,9 @@ struct DecodingStage {
         var made: [String: StoredTensor] = [:]
         var graphMade: [String: StoredTensor] = [:]
         var (originalMade, storedMade): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
-        let start = sequence.blocks.lazy.compactMap(\.step.positions).first?.lowerBound ?? 0
         for block in sequence.blocks {
             let run = functionRun(block)
-            let positions = sequence.lengths.map { lengths in
-                let length = run.function.input(.tokens)?.shape.dimensions.last ?? 1
-                return CountedPositions(block.step, of: length, lengths: lengths, from: start)
-            }
+            let positions = sequence.positions(of: block, length: run.function.input(.tokens)?.shape.dimensions.last)
             func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
                 block.step.inputs(carrying: made) { HostTensor($0) }
             }
@@ -174,7 +170,7 @@ struct DecodingStage {
             let names = run.frozen?.program.outputs.map(\.name) ?? run.function.outputs.map(\.name)
             rows += names.map { name in
                 Row(
-                    name: block.name(name), role: run.interface.outputs[name], run: run, positions: positions ?? .all,
+                    name: block.name(name), role: run.interface.outputs[name], run: run, positions: positions,
                     actual: actual.first { $0.name == name }.map { HostTensor($0) },
                     ofGraph: ofGraph.first { $0.name == name }.map { HostTensor($0) },
                     original: original[name], ofStored: ofStored[name])

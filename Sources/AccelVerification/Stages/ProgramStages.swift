@@ -25,7 +25,8 @@ struct ProgramStages: StageRunner {
         _ options: Parity.Options
     ) {
         (self.program, self.package, self.reference, self.options) = (program, package, reference, options)
-        report = ParityReport(of: program, inputs: options.inputs, budget: options.budget)
+        report = ParityReport(
+            of: program, inputs: options.inputs, budget: options.budget, storedBits: options.storedBits)
         report.stages = options.stages.sorted()
         report.packageDigest = package?.digest
     }
@@ -93,7 +94,11 @@ struct ProgramStages: StageRunner {
         }
         let result = try stage.run(progress: progress)
         if options.stages.contains(.weights) {
-            report.weights = result.weights
+            report.weights = result.weights.map { finding in
+                var finding = finding
+                if let bits = options.storedBits[finding.name] { finding.byteCount = (bits + 7) / 8 }
+                return finding
+            }
             report.weightMetrics = result.metrics
             report.misfits = result.misfits
         }

@@ -8,8 +8,7 @@ extension Subject {
     /// the name and the shape of one there. nil if more have, or for subjects whose weights have other names.
     func foreignModel(_ reference: Subject?) -> String? {
         guard case .package(let package) = self, case .model(let model)? = reference else { return nil }
-        let weights = Set(
-            package.graph.functions.flatMap { $0.program.constants.filter(\.isWeight).map(\.name) })
+        let weights = package.graph.weightNames
         let own = package.graph.tensors.filter { weights.contains($0.name) }.map { ($0.name, $0.shape) }
         let there = Dictionary(
             model.programs.flatMap { $0.constants.filter(\.isWeight) }.map { ($0.name, $0.shape) }

@@ -50,7 +50,7 @@ struct ProvenanceComparison {
             "\"\($0.name)\" \($0.elementType.rawValue)\($0.shape)"
         }
         compareAssets(&finding)
-        finding.compared += [("source", original.sources.count), ("asset", original.assets.count)]
+        finding.compared += [("source", provenance.sources.count), ("asset", found.assets.count)]
         if !provenance.isOfThisVersion {
             finding.remarks.append(
                 "the package says that accelc \(provenance.toolVersion) made it, and this is \(Tool.version)"

@@ -58,7 +58,8 @@ enum CacheCommand: Command {
           prewarm  with a file that has MODEL and options in each line: make what is not there; a line that
                    fails is an error, and the others are made all the same
           gc       remove what has not been used for longest, until the rest fits; what is in use stays,
-                   and what is younger than --min-age
+                   and what is younger than --min-age, so that more than --max-size may stay, which the exit
+                   status does not tell ("within_limit" of --json does)
           fsck     read every byte against its digest; exit status 1 when something is damaged,
                    repaired or not
           clear    remove everything

@@ -33,7 +33,8 @@ enum CheckSignatureCommand: Command {
           \(AllowedSigners.example)
 
         Exit status 4: not signed, by somebody else, for something else than packages, or a package that is
-        not what was signed, to the last byte. The report in verify.json is not signed.
+        not what was signed, to the last byte; 2: the file of --allowed-signers has no line for the identity.
+        The report in verify.json is not signed.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

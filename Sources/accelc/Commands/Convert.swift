@@ -68,6 +68,9 @@ enum ConvertCommand: Command {
         warnings.forEach(console.warning)
         summary.notes.forEach { console.note("remark: \($0)") }
         summary.remarks.forEach(console.detail)
+        if made.cache == .miss {
+            console.detail("weights: \(made.weights.found) found in the cache, \(made.weights.made) made")
+        }
         if !made.lacksTokenizer { summary.missingTokenizer.map(console.note) }
         return made.comparison.map { CacheChoice.report($0, console) } ?? .success
     }

@@ -15,6 +15,10 @@ enum DiffCommand: Command {
     private static let kinds = PathKind.models + [.recipe, .plan, .report]
     static let positionals = [left, right]
     static let options = [CommonOptions.json]
+    static let notes = """
+        Speeds that two reports have measured are shown, and are no difference: no two runs measure the
+        same. A budget's limit of the speed says what is too slow.
+        """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let (left, right) = (try arguments.required(left), try arguments.required(right))
@@ -39,6 +43,9 @@ enum DiffCommand: Command {
     private static func difference(_ left: String, _ right: String) throws -> PackageDiff {
         if let (left, right) = try pair(RecipeFile.open, left, right, .recipe) {
             return PackageDiff(recipes: left.recipe.json, right.recipe.json)
+        }
+        for path in [left, right] where Files.kind(of: path) == .file && PathKind(of: path) == nil {
+            throw RequestError("\(path) is no model, recipe or report: diff compares two of one of these kinds")
         }
         let (left, right) = (try ModelFormats.open(left), try ModelFormats.open(right))
         // Of packages, the digests are compared: so they have to be those of the bytes.

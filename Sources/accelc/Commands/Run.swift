@@ -246,7 +246,7 @@ enum RunCommand: Command {
         if let timing {
             lines.append(timing.text)
             if let memory { lines.append(memory.text) }
-            lines += timing.lines(of: result)
+            lines += timing.lines(of: result, names: program.functions.map(\.name))
         }
         return lines.joined(separator: "\n")
     }

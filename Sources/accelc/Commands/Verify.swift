@@ -50,7 +50,8 @@ enum VerifyCommand: Command {
         needs: [.option("against")])
     static let runtime = Option(
         "runtime", .words(ModelRuntimes.all.map(\.name)),
-        "let the export's own runtime compute the outputs, by a program in Python (share/accelc/runtimes of a release)",
+        "let the export's own runtime compute the outputs, by a program in Python (share/accelc/runtimes of a release); of a model "
+            + "with an encoder and a decoder those of the encoder",
         needs: [.option("against")], otherWords: OtherWords.runtimes)
     static let runtimes = Option(
         "runtimes", .input("DIR"),
@@ -91,8 +92,9 @@ enum VerifyCommand: Command {
            "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
            "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9},
            "allow": {"structure": ["assets/vocab.txt"], "notCompared": ["pooler_output"]}}
-        size.bytes is that of the stored weights, size.packageBytes that of all files but verify.json, in
-        which verify keeps the report ("report") with the digest of the package, in the package's folder. The speed is
+        size.bytes is that of the stored weights, each counted where equal ones share their bytes.
+        size.packageBytes is that of all files but verify.json, in which verify keeps the report ("report")
+        with the digest of the package, in the package's folder. The speed is
         measured in five rounds, and beyond its limit only if no round keeps it: leave some room.
         Package bytes, memory and speed can be limited for packages of accelc only, and are refused for
         others before anything runs. A field that no budget has is an error before anything runs too, with
@@ -110,6 +112,9 @@ enum VerifyCommand: Command {
         }
         var options = try options(arguments, console)
         options.ranksWeights = source.format.exporter?.mixesSchemes ?? true
+        if case .planned = subject {
+            options.storedBits = Dictionary(try source.weights.map { ($0.name, $0.storedBits) }) { first, _ in first }
+        }
         // Before the model is read and converted.
         if let budget = options.budget {
             try subject.requireResources(of: budget, hasReference: arguments.has(against))
@@ -162,14 +167,15 @@ enum VerifyCommand: Command {
             let kind = PathKind(of: other), [.package, .coreML].contains(kind)
         else { return }
         throw RequestError(
-            "\(path) is \(PathKind.checkpoint.title), and \(other) is \(kind.title): swapped? "
-                + "accelc verify \(other) --against \(path)")
+            "\(path) is \(PathKind.checkpoint.title), and \(other) is \(kind.title): swapped? With the other options as they are: "
+                + "accelc verify \(shellWord(other)) --against \(shellWord(path))")
     }
 
     private static func subject(
         _ source: any ModelSource, _ arguments: Arguments, _ console: Console
     ) throws -> Subject {
         guard let runtime = arguments[runtime].flatMap(ModelRuntimes.named) else {
+            source.deviations.forEach(console.note)
             return try Subject(
                 source, of: arguments[against].map { try ModelFormats.open($0, try arguments.opening) },
                 threads: console.threads)

@@ -124,6 +124,11 @@ enum ConversionArguments {
             guard Files.kind(of: path) != nil || (try? Codecs.codec(path)) == nil else {
                 throw RequestError("--recipe \(path): there is no such file, but a scheme: --compress \(path)")
             }
+            let inside = "\(Files.trimmingSlashes(path))/\(SolvedTarget.recipeName)"
+            guard Files.kind(of: path) != .folder || Files.kind(of: inside) != .file else {
+                throw RequestError(
+                    "--recipe \(path): this is a folder, with a recipe in it: --recipe \(shellWord(inside))")
+            }
             let hasTarget = try TargetArguments.target(arguments) != nil
             return try FormatError.ofRequest {
                 let document = try JSON.read(path)

@@ -26,6 +26,8 @@ struct ConversionSummary {
     private let leftOut: Set<String>
     /// Of all files of the package.
     private let byteCount: Int
+    /// Of the archive; nil for a folder.
+    private let archiveBytes: Int?
 
     /// The user requested no shapes, so the package has the model's usual ones.
     let hasUsualShapes: Bool
@@ -44,6 +46,7 @@ struct ConversionSummary {
         outputs = made.outputs
         leftOut = made.leftOut
         byteCount = try package.byteCount
+        archiveBytes = Files.kind(of: path) == .file ? try Files.byteCount(ofTree: path) : nil
         self.seconds = seconds
         let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
         self.hasUsualShapes = hasUsualShapes && isFrozen
@@ -55,9 +58,11 @@ struct ConversionSummary {
     var text: String {
         let manifest = package.manifest
         let bits = Text.decimals(manifest.coverage.bitsPerWeight, 2)
+        let size =
+            archiveBytes.map { "\(Text.bytes($0)), \(Text.bytes(byteCount)) unpacked" } ?? Text.bytes(byteCount)
         let lines =
             [
-                "\(path): \(Text.bytes(byteCount)), \(bits) bits per weight, "
+                "\(path): \(size), \(bits) bits per weight, "
                     + "cache \(cacheWord), \(Text.decimals(seconds, 2)) s",
                 coverage.schemeTable(outputSQNR: outputs?.sqnr),
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
@@ -73,7 +78,9 @@ struct ConversionSummary {
     /// The outputs over held-out samples; nil if there are none, and with a target, whose line has them.
     private var heldOutLine: String? {
         guard target == nil else { return nil }
-        return outputs?.heldOutText.map { "outputs over the samples, to which the weights are fitted, and \($0)" }
+        guard let outputs, let held = outputs.heldOutText else { return nil }
+        let sqnr = outputs.sqnr.isFinite ? "\(Text.decimals(outputs.sqnr, 2)) dB" : "exact"
+        return "outputs \(sqnr) over the samples, \(held), to which no weight is fitted"
     }
 
     /// - Parameter warnings: all warnings of the run.
@@ -83,6 +90,7 @@ struct ConversionSummary {
             "package": .string(path),
             "digest": .string(package.digest.description),
             "bytes": .integer(Int64(byteCount)),
+            "archive_bytes": archiveBytes.map { .integer(Int64($0)) } ?? .null,
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "functions": .array(manifest.functions.map { .string($0.name) }),
             "usual_shapes": .bool(hasUsualShapes),

@@ -7,7 +7,8 @@ enum TargetArguments {
     static let size = Option(
         "target-size", .text("SIZE"),
         "choose schemes weight by weight, for those that no rule of the recipe fits (which needs no default then), so that all "
-            + "stored weights take at most so many bytes, e.g. 12MB",
+            + "stored weights take at most so many bytes, e.g. 12MB, without what aligns them in their file; measured on the samples of "
+            + "--calibrate",
         affectsOutput: true, excludes: ["target-bits", "min-sqnr", "compress"])
     static let bits = Option(
         "target-bits", .text("BITS"), "the same for so many bits a weight, on average over those to choose for",
@@ -15,8 +16,8 @@ enum TargetArguments {
     static let sqnr = Option(
         "min-sqnr", .text("DB"),
         "the smallest weights that the search finds whose outputs have at least so many dB over the samples that are held out (one "
-            + "of \(CalibrationSamples.heldOutShare); over all, where there are fewer), all outputs together and without padding "
-            + "(--min-sqnr of verify looks at each output)",
+            + "of \(CalibrationSamples.heldOutShare); over all, where there are fewer), all outputs together, by the mean of "
+            + "their relative squared errors, and without padding (--min-sqnr of verify looks at each output)",
         affectsOutput: true, excludes: ["compress"])
     static let plan = Option(
         "plan", .output("DIR") { _ in PlanFolder.kind },

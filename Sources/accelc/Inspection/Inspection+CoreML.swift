@@ -70,11 +70,12 @@ extension Inspection {
 
     private static func signature(of interface: CoreMLModel.Interface, in package: CoreMLPackage) -> String {
         var lines = ["function \(interface.function)"]
+        let isFree = interface.inputs.contains { !$0.enumeratedShapes.isEmpty || !$0.shapeRanges.isEmpty }
         for (head, features) in [
             ("in   ", interface.inputs), ("state ", interface.states), ("out  ", interface.outputs),
         ] {
-            lines += FoldedNames.all(features, name: \.name, kind: text).flatMap { group in
-                group.elements.prefix(1).map { "  \(head)\(group.name) \(text($0))" }
+            lines += FoldedNames.all(features, name: \.name, kind: { text($0, isFree: isFree) }).flatMap { group in
+                group.elements.prefix(1).map { "  \(head)\(group.name) \(text($0, isFree: isFree))" }
             }
         }
         let counts = operations(of: interface.function, in: package)
@@ -83,14 +84,18 @@ extension Inspection {
     }
 
     /// Returns what a feature is, without its name.
-    private static func text(_ feature: CoreMLModel.Feature) -> String {
+    /// - Parameter isFree: inputs have several shapes; Core ML states none for an output that depends on theirs.
+    private static func text(_ feature: CoreMLModel.Feature, isFree: Bool) -> String {
+        let type =
+            isFree && feature.type.rank == 0
+            ? "\(feature.type.dataType.word) of a shape by the input's" : "\(feature.type)"
         let others = feature.enumeratedShapes.filter { $0 != feature.type.sizes }
         let ranges = feature.shapeRanges.map { range in
             range.lowerBound == range.upperBound
                 ? "\(range.lowerBound)"
                 : "\(range.lowerBound)..\(range.upperBound == .max ? "" : "\(range.upperBound)")"
         }
-        return "\(feature.type)" + (feature.description.isEmpty ? "" : " (\(feature.description))")
+        return type + (feature.description.isEmpty ? "" : " (\(feature.description))")
             + (others.isEmpty ? "" : " or \(others.map { Shape($0).description }.joined(separator: ", "))")
             + (ranges.isEmpty ? "" : " in [\(ranges.joined(separator: ","))]")
     }

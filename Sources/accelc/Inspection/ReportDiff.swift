@@ -45,7 +45,7 @@ struct ReportFile {
     /// The runtime of another project that computed the outputs; nil if none did.
     let runtime: String?
     let inputs: String
-    /// The bytes of all stored weights and tables.
+    /// The bytes of all stored weights.
     let storedBytes: Int
     let bitsPerWeight: Double
     /// The bytes of all files of the package; nil if nothing limited them, for only limited sizes are in a report.

@@ -19,7 +19,7 @@ enum HelpPage {
 
     private static let ending =
         "\"accelc COMMAND --help\" explains a command. Exit status: 0 success, 1 parity or budget exceeded, 2 usage, "
-        + "3 something needed is missing, 4 corrupt input, 5 internal error, 130 interrupted or out of time."
+        + "3 something needed is missing or out of reach, 4 corrupt input, 5 internal error, 130 interrupted or out of time."
 
     static func page(of command: any Command.Type) -> String {
         var parts = [flowing("accelc \(command.name) - \(command.summary)")]

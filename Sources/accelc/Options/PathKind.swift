@@ -156,7 +156,7 @@ extension Arguments {
         guard !kinds.contains(where: takes.contains) else { return }
         var remedy = ""
         if takes.contains(.package), kind == .checkpoint || kind == .gguf {
-            remedy = "; accelc convert \(path) makes one"
+            remedy = "; accelc convert \(shellWord(path)) makes one"
         } else if takes == [.tensors], kind == .archive {
             remedy = "; of NumPy's arrays, safetensors.numpy.save_file({\"NAME\": array}, \"FILE\") makes one in Python"
         }

@@ -78,7 +78,10 @@ extension RunProfile {
                 return "  \(program.functions[function].name), \(Wording.count(runs, "run")): "
                     + "\(Text.decimals(Self.milliseconds(total), 3)) ms in calls"
                     + (calls.contains(where: \.isJoined)
-                        ? "; ~ of calls that run together, divided by multiply-adds" : "") + "\n"
+                        ? "; ~ of calls that run together, divided by multiply-adds" : "")
+                    + (calls.contains(where: \.isOfCache)
+                        ? "; no speed of calls on a cache, which take some of its positions" : "")
+                    + "\n  \(Self.kernels(calls, of: total))\n"
                     + Text.table(
                         [
                             "  ms", "share", "of limit", "G multiply-adds/s", "GB/s", "kernel", "weight", "result",
@@ -88,6 +91,14 @@ extension RunProfile {
             }).joined(separator: "\n")
     }
 
+    /// The share of each kernel, the largest first.
+    private static func kernels(_ calls: [CallProfile], of total: Duration) -> String {
+        let sums = Dictionary(grouping: calls, by: \.kernel).mapValues { $0.reduce(Duration.zero) { $0 + $1.duration } }
+        return sums.filter { $0.value > .zero }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map {
+            "\($0.key) \(Text.decimals(100 * ($0.value / max(total, .nanoseconds(1))), 1)) %"
+        }.joined(separator: ", ")
+    }
+
     private static func row(
         _ profile: CallProfile, of total: Duration, _ runs: Int, _ limits: MachineLimits
     ) -> [String] {
@@ -95,14 +106,15 @@ extension RunProfile {
         let (seconds, share) = (max(one.duration / .seconds(1), 1e-9), one.share(of: limits))
         // The product before it makes it: there is no time to measure, and no speed.
         let isPart = profile.isJoined && profile.duration == .zero
+        let hasSpeed = !isPart && !profile.isOfCache
         // Of a product with its activation, the label is the activation's.
         let weight = one.weight.map { " of \($0)" } ?? ""
         return [
             "  \(profile.isJoined ? "~" : "")\(Text.decimals(milliseconds(profile.duration), 3))",
             "\(Text.decimals(100 * (profile.duration / max(total, .nanoseconds(1))), 1)) %",
-            isPart ? "" : share > 1 ? "> 100 %" : "\(Text.decimals(100 * share, 0)) %",
-            isPart || one.multiplyAdds == 0 ? "" : billions(Double(one.multiplyAdds) / seconds, 1),
-            isPart ? "" : billions(Double(one.byteCount) / seconds, 1),
+            !hasSpeed ? "" : share > 1 ? "> 100 %" : "\(Text.decimals(100 * share, 0)) %",
+            !hasSpeed || one.multiplyAdds == 0 ? "" : billions(Double(one.multiplyAdds) / seconds, 1),
+            !hasSpeed ? "" : billions(Double(one.byteCount) / seconds, 1),
             isPart ? "with the product" : one.kernel, one.encoding ?? "", shapes(one),
             "\(one.call.operation.name) \"\(one.call.label)\"\(weight)",
         ]
@@ -129,7 +141,7 @@ extension RunProfile {
                                 var members = Self.members(of: call)
                                 members.append(JSON.Member("ms", .number(Self.milliseconds(call.duration))))
                                 let share = call.dividing(by: runs).share(of: limits)
-                                let isKnown = call.duration > .zero
+                                let isKnown = call.duration > .zero && !call.isOfCache
                                 members.append(
                                     JSON.Member(
                                         "share_of_limit",

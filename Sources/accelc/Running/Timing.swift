@@ -79,9 +79,10 @@ struct Timing {
         return "  \(times) of \(Wording.count(runs.count, "run")), peak memory \(Text.bytes(peakMemory))"
     }
 
-    /// The speeds of a decoder: tokens per second of the prompt and of generation, and the times of the first block (the prefill) and
-    /// of the others (decode steps), if there are several.
-    func lines(of result: RunPlan.Result) -> [String] {
+    /// The speeds of a decoder: tokens per second of the prompt and of generation, and the time of a run of each function, if there are
+    /// several runs.
+    /// - Parameter names: of the package's functions.
+    func lines(of result: RunPlan.Result, names: [String]) -> [String] {
         var lines: [String] = []
         let rows = result.rows > 1 ? " of \(result.rows) rows" : ""
         for (name, part) in [("prompt", result.prompt), ("generation", result.generation)] where part.tokens > 0 {
@@ -94,13 +95,15 @@ struct Timing {
         if result.generation.tokens > 0 {
             lines.append("  the prompt's time includes the first token that is generated")
         }
-        let blocks = result.runs.filter { $0.positions != nil }.map(\.duration)
-        guard let first = blocks.first, blocks.count > 1 else { return lines }
-        let steps = blocks.dropFirst().sorted()
-        return lines + [
-            "  first block \(Text.decimals(milliseconds(first), 3)) ms, "
-                + "then \(Text.decimals(milliseconds(steps[steps.count / 2]), 3)) ms a block (median of \(steps.count))"
-        ]
+        let blocks = result.runs.filter { $0.positions != nil }
+        guard blocks.count > 1 else { return lines }
+        for function in blocks.map(\.function).reduce(into: [Int](), { if !$0.contains($1) { $0.append($1) } }) {
+            let own = blocks.filter { $0.function == function }.map(\.duration).sorted()
+            lines.append(
+                "  \(names[function]): \(Text.decimals(milliseconds(own[own.count / 2]), 3)) ms"
+                    + (own.count > 1 ? ", the median of \(own.count) runs" : ""))
+        }
+        return lines
     }
 
     /// Returns the speed of a part of a run as JSON; null for a part without tokens.

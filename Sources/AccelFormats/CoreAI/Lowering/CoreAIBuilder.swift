@@ -97,7 +97,10 @@ struct CoreAIBuilder {
         let bits: UInt64 =
             switch element {
             case .float16:
-                UInt64([Float(number)].halfBytes.enumerated().reduce(0) { $0 | UInt64($1.1) << UInt64(8 * $1.0) })
+                UInt64(
+                    [Float(number).keptFromZero].halfBytes.enumerated().reduce(0) {
+                        $0 | UInt64($1.1) << UInt64(8 * $1.0)
+                    })
             case .float32: UInt64(Float(number).bitPattern)
             case .bfloat16: UInt64(Float(number).bitPattern >> 16)
             case .float64: number.bitPattern

@@ -115,7 +115,10 @@ struct CoreAIWeights {
                 if floats.contains(where: { abs($0) > 65504 && abs($0) < .greatestFiniteMagnitude }) {
                     clamped.insert(tensor.name)
                 }
-                let kept = floats.map { abs($0) > 65504 && $0.isFinite ? ($0 < 0 ? -30000 : 30000) : $0 }
+                let kept = floats.map {
+                    abs($0) > 65504 && $0.isFinite
+                        ? ($0 < 0 ? -30000 : 30000) : floats.count == 1 ? $0.keptFromZero : $0
+                }
                 (element, bytes) = (.float32, ByteView(kept))
             } else {
                 (element, bytes) = (.float32, ByteView(floats))

@@ -152,7 +152,9 @@ struct MILBuilder {
     /// Returns a floating-point scalar of the node's type.
     func number(_ number: Double) -> MILParameter { .value(numberValue(number)) }
 
-    func numberValue(_ number: Double) -> MILValue { MILValue(floats: [Float(number)], floatType, []) }
+    func numberValue(_ number: Double) -> MILValue {
+        MILValue(floats: [floatType == .float16 ? Float(number).keptFromZero : Float(number)], floatType, [])
+    }
 
     mutating func reshaped(_ operand: MILOperand, _ sizes: [Int]) -> MILOperand {
         if operand.sizes == sizes { return operand }

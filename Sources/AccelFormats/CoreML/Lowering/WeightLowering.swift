@@ -125,7 +125,9 @@ struct WeightLowering {
                 operation: first?.operation ?? "const", byteCount: parts.values.reduce(0) { $0 + $1.byteCount },
                 count: parts.values.reduce(0) { $0 + $1.count }, fallback: parts.values.compactMap(\.fallback).first,
                 widening: parts.values.compactMap(\.widening).first,
-                remark: parts.values.compactMap(\.remark).first)
+                remark: parts.sorted { $0.key < $1.key }.compactMap { row, part in
+                    part.remark.map { parts.count > 1 ? "\($0), in the part from row \(row) on" : $0 }
+                }.first)
         }
     }
 
@@ -207,6 +209,8 @@ struct WeightLowering {
                 if abs(floats[index]) < .greatestFiniteMagnitude { clamped.insert(tensor.name) }
                 floats[index] = floats[index] < 0 ? -30000 : 30000
             }
+            // A number that keeps a division from 0 must not become 0.
+            if floats.count == 1 { floats[0] = floats[0].keptFromZero }
         }
         let all = ByteView(floats)
         let content = try view.map { try $0.part(of: all, rows: tensor.shape.dimensions.first ?? 1) } ?? all

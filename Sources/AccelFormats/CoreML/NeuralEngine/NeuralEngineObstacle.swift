@@ -32,6 +32,10 @@ struct NeuralEngineObstacle: Hashable, Sendable {
             return operation.type == "cast" ? castReason(isOutside) : "computes in float32"
         }
         if results.contains(where: { $0.dataType.isWholeNumber }) { return "computes integers" }
+        if read.contains(where: { $0.dataType.isWholeNumber }) {
+            if operation.type == "cast" { return "converts integers, as inputs are" }
+            if comparisons.contains(operation.type) { return "compares integers" }
+        }
         if let deep = all.first(where: { $0.rank > 4 }) { return "has \(deep.rank) axes; the Neural Engine has 4" }
         let longest = all.flatMap { $0.dimensions.compactMap(\.self) }.max() ?? 0
         if longest > longestAxis {
@@ -41,6 +45,8 @@ struct NeuralEngineObstacle: Hashable, Sendable {
     }
 
     private static let longestAxis = 16384
+
+    private static let comparisons: Set = ["equal", "not_equal", "greater", "greater_equal", "less", "less_equal"]
 
     private static let elsewhere = [
         "gather": "reads rows by integers", "gather_along_axis": "reads elements by integers",

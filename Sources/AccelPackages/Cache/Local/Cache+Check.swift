@@ -47,10 +47,14 @@ extension Cache {
             let path = folder.recordPath(key)
             do throws(CacheMiss) {
                 let record = try folder.record(key)
-                for file in record.files where repairing || !broken.contains(folder.blobPath(file.digest)) {
+                for file in record.files where !broken.contains(folder.blobPath(file.digest)) {
                     _ = try folder.blob(file)
                 }
-                if record.files.contains(where: { broken.contains(folder.blobPath($0.digest)) }) { continue }
+                if let file = record.files.first(where: { broken.contains(folder.blobPath($0.digest)) }) {
+                    // The content is listed already; what names it goes with it.
+                    if repairing { folder.quarantine(path, reason: "its content \(file.digest) is damaged") }
+                    continue
+                }
                 if let reason = contradiction(in: record, exports) { throw CacheMiss(.wrongResult(reason)) }
             } catch  where Files.kindWithoutFollowing(path) != nil {
                 damage.append(Damage(path: path, reason: "\(error.reason)"))
