@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What must hold when things go wrong: runs the parts in scripts/reliability, and prints one table of faults tried, survived and lost.
-# usage: reliability.sh [--short] [PART...]      parts by name, e.g. conversions; all without. --short: a sample of each, about 20 s in all
+# usage: reliability.sh [--short] [PART...]      parts by name, e.g. conversions; all without. --short: a sample of each, some minutes in all, in a debug build
 #
 # A part is an executable NAME.sh or NAME.py. It is run in the repository's folder with
 #   ACCELC   the tool                     MODE     short or full
@@ -12,7 +12,8 @@ cd "$(dirname "$0")/.."
 BUILD=${BUILD:-$PWD/.build/debug}
 ACCELC=${ACCELC:-$BUILD/accelc}
 MODE=full
-if [ "${1:-}" = --short ]; then MODE=short && shift; fi
+limit=7200 # seconds of one part: what hangs is named
+if [ "${1:-}" = --short ]; then MODE=short && limit=600 && shift; fi
 export BUILD ACCELC MODE
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work" 2>/dev/null; rm -rf "$work"' EXIT
@@ -33,8 +34,12 @@ for part in scripts/reliability/*.sh scripts/reliability/*.py; do
     export SCRATCH=$work/$name
     mkdir "$SCRATCH"
     status=0
-    "$part" >"$work/$name.tsv" 2>"$work/$name.log" || status=$?
+    scripts/within.sh $limit "$part" >"$work/$name.tsv" 2>"$work/$name.log" || status=$?
     bad=$status
+    if [ $status = 124 ]; then
+        echo "did not end within $limit s" >>"$work/$name.log"
+        pkill -f "$SCRATCH" 2>/dev/null || true # what it had started
+    fi
     while IFS=$'\t' read -r what a b c; do
         if [ "$a" = skipped ]; then
             printf '%-64s skipped: %s\n' "$what" "$b"

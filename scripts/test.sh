@@ -8,7 +8,15 @@ swift build --build-tests
 if [ $# = 0 ]; then scripts/reliability.sh --short; fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-swift test --skip-build --disable-xctest "$@" 2>&1 | tee "$log" && exit 0
+status=0
+scripts/within.sh 3600 swift test --skip-build --disable-xctest "$@" 2>&1 | tee "$log" || status=$?
+if [ $status = 0 ]; then exit 0; fi
+if [ $status = 124 ]; then
+    echo "The tests did not end within an hour. What began and did not end:"
+    sed -nE '/^◇ Test (case|run) /!s/^◇ Test (.*) started\.$/\1/p' "$log" | while IFS= read -r name; do
+        grep -qF -e "Test $name passed" -e "Test $name with" -e "Test $name failed" "$log" || echo "    $name"
+    done
+fi
 echo "What failed:"
 grep -E '✘|↳' "$log" || tail -n 20 "$log" # the end of the log where the tests did not come to their own end
 exit 1

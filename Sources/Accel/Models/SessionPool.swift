@@ -35,9 +35,10 @@ final class SessionPool: Sendable {
     ///   - cancellation: ends the wait; `wake` has to be called after it.
     ///   - resume: is called once, on any thread.
     func lend(until cancellation: Cancellation, _ resume: @escaping @Sendable (Lent) -> Void) {
-        if let error = AccelError(cancellation) { return resume(.failure(error)) }
-        enum Step { case take(PooledSession), make, wait }
+        enum Step { case end(AccelError), take(PooledSession), make, wait }
         let step = state.withLock { state -> Step in
+            // Asked under the lock: a `wake` that comes later finds the waiter.
+            if let error = AccelError(cancellation) { return .end(error) }
             if let session = state.idle.popLast() { return .take(session) }
             if state.count < most {
                 state.count += 1
@@ -47,6 +48,7 @@ final class SessionPool: Sendable {
             return .wait
         }
         switch step {
+        case .end(let error): resume(.failure(error))
         case .take(let session): resume(.success(session))
         case .make: make(for: resume)
         case .wait: break
@@ -83,8 +85,12 @@ final class SessionPool: Sendable {
     /// Ends the waits that were cancelled or whose time is over.
     func wake() {
         let ended = state.withLock { state -> [Waiter] in
-            let ended = state.waiters.filter { $0.cancellation.isCancelled }
-            if !ended.isEmpty { state.waiters.removeAll { $0.cancellation.isCancelled } }
+            // Each is asked once: a second answer may be another one, and a waiter would be neither ended nor kept.
+            var (ended, waiting): ([Waiter], [Waiter]) = ([], [])
+            for waiter in state.waiters {
+                if waiter.cancellation.isCancelled { ended.append(waiter) } else { waiting.append(waiter) }
+            }
+            state.waiters = waiting
             return ended
         }
         for waiter in ended {
