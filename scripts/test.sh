@@ -14,9 +14,9 @@ if [ $status = 0 ]; then exit 0; fi
 if [ $status = 124 ]; then
     echo "The tests did not end within an hour. What began and did not end:"
     sed -nE '/^◇ Test (case|run) /!s/^◇ Test (.*) started\.$/\1/p' "$log" | while IFS= read -r name; do
-        grep -qF -e "Test $name passed" -e "Test $name with" -e "Test $name failed" "$log" || echo "    $name"
+        grep -aqF -e "Test $name passed" -e "Test $name with" -e "Test $name failed" "$log" || echo "    $name"
     done
 fi
 echo "What failed:"
-grep -E '✘|↳' "$log" || tail -n 20 "$log" # the end of the log where the tests did not come to their own end
+grep -aE '✘|↳' "$log" || tail -n 20 "$log" # the end of the log where the tests did not come to their own end
 exit 1

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelPlatform
 
 extension ParityReport {
     /// Returns the report for a terminal: a table per stage, the worst lines first, the verdict last.
@@ -104,7 +105,8 @@ extension ParityReport {
         case .graph, .outputs:
             let rows = outputs.filter { $0.stage == stage }
             return ["\(title): \(state)"] + (rows.isEmpty ? [] : outputTable(rows).lines(width: width))
-                + rows.compactMap(labelLine) + rows.compactMap(choiceLine) + (stage == .outputs ? ranking(width) : [])
+                + rows.compactMap(labelLine) + rows.compactMap(choiceLine)
+                + (stage == .outputs ? togetherLines(rows) + ranking(width) : [])
         }
     }
 
@@ -175,6 +177,19 @@ extension ParityReport {
         guard row.stage == .outputs, metrics.argmaxAgreements < metrics.argmaxRows else { return nil }
         return "  \(title(of: row)): the largest element is the same one in \(metrics.argmaxAgreements) of "
             + Wording.count(metrics.argmaxRows, "row")
+    }
+
+    /// The figure that a conversion chooses schemes by, where several outputs lose something.
+    private func togetherLines(_ rows: [OutputFinding]) -> [String] {
+        let rows = rows.filter { $0.reference == .originalWeights }
+        return functions.compactMap { function in
+            let rows = rows.filter { $0.function == function }
+            let error = rows.reduce(0) { $0 + $1.metrics.relativeL2 * $1.metrics.relativeL2 } / Double(max(rows.count, 1))
+            guard rows.count > 1, error > 0, error.isFinite else { return nil }
+            let title = functions.count > 1 ? "\(function): all" : "all"
+            return "  \(title) outputs together, by the mean of their relative squared errors: "
+                + "\(Figure.decibels(-10 * log10(error))) dB"
+        }
     }
 
     private func outputTable(_ rows: [OutputFinding]) -> TextTable {
