@@ -77,4 +77,16 @@ struct ReportTests {
         }
         #expect(table.allSatisfy { $0.count <= 100 }, "\(plain)")
     }
+
+    @Test("The figure of all outputs together is that of the mean of their relative squared errors")
+    func together() throws {
+        let report = try report(seed: 8)
+        let errors = report.outputs.filter { $0.reference == .originalWeights }.map {
+            $0.metrics.squaredError / $0.metrics.referenceEnergy
+        }
+        try #require(errors.count > 1)
+        let decibels = -10 * log10(errors.reduce(0, +) / Double(errors.count))
+        let figure = String(format: "%.1f dB", decibels)
+        #expect(report.terminal(width: 100).contains("relative squared errors: \(figure)\n"))
+    }
 }

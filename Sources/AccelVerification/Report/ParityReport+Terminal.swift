@@ -179,9 +179,9 @@ extension ParityReport {
             + Wording.count(metrics.argmaxRows, "row")
     }
 
-    /// The figure that a conversion chooses schemes by, where several outputs lose something.
+    /// The figure that a conversion chooses schemes by, where a function has several outputs. States do not count in it.
     private func togetherLines(_ rows: [OutputFinding]) -> [String] {
-        let rows = rows.filter { $0.reference == .originalWeights }
+        let rows = rows.filter { $0.reference == .originalWeights && outputNames.contains($0.name) }
         return functions.compactMap { function in
             let rows = rows.filter { $0.function == function }
             let error = rows.reduce(0) { $0 + $1.metrics.relativeL2 * $1.metrics.relativeL2 } / Double(max(rows.count, 1))

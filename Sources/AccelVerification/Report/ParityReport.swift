@@ -43,6 +43,8 @@ public struct ParityReport: Sendable {
     public internal(set) var runtime: RuntimeFinding?
     /// Names of the functions.
     public let functions: [String]
+    /// The names of the outputs that are no states; empty if the subject is no package.
+    private(set) var outputNames: Set<String> = []
     /// The requested stages.
     public internal(set) var stages: [Stage] = []
     /// The number of files that S0 read; nil if it did not run.
@@ -100,6 +102,7 @@ public struct ParityReport: Sendable {
                 sum + (storedBits[weight.name].map { ($0 + 7) / 8 } ?? weight.byteCount)
             },
             storedElements: weights.reduce(0) { $0 + $1.shape.count }, inputs: inputs, budget: budget)
+        outputNames = Set(program.functions.flatMap { $0.outputs.map(\.name) })
     }
 
     init(functions: [String], storedBytes: Int, storedElements: Int, inputs: InputSource, budget: Budget?) {
