@@ -184,8 +184,9 @@ extension ParityReport {
         let rows = rows.filter { $0.reference == .originalWeights && outputNames.contains($0.name) }
         return functions.compactMap { function in
             let rows = rows.filter { $0.function == function }
-            let error = rows.reduce(0) { $0 + $1.metrics.relativeL2 * $1.metrics.relativeL2 } / Double(max(rows.count, 1))
-            guard rows.count > 1, error > 0, error.isFinite else { return nil }
+            guard rows.count > 1 else { return nil }
+            let error = rows.map { $0.metrics.relativeL2 * $0.metrics.relativeL2 }.reduce(0, +) / Double(rows.count)
+            guard error > 0, error.isFinite else { return nil }
             let title = functions.count > 1 ? "\(function): all" : "all"
             return "  \(title) outputs together, by the mean of their relative squared errors: "
                 + "\(Figure.decibels(-10 * log10(error))) dB"
