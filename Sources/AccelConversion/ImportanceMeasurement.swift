@@ -16,9 +16,7 @@ extension Conversion {
         let parts = try CalibrationSamples.all(
             file.tensors, for: model.programs, file: file.path, threads: threads)
         guard !parts.isEmpty else {
-            let inputs = model.programs.flatMap { $0.inputs.map(\.name) }
-            throw RequestError(
-                "\(file.path) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
+            throw model.programs.noInput(among: file.tensors, file: file.path)
         }
         return try ImportanceMatrix.write(
             parts.meanSquares(threads: threads), family: model.family, samples: file.path, to: path)

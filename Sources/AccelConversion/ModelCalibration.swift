@@ -72,9 +72,7 @@ struct ModelCalibration {
         samples = try CalibrationSamples.all(file.tensors, for: parts, file: file.path, threads: threads)
         self.file = file.path
         guard !samples.isEmpty else {
-            let inputs = parts.flatMap { $0.inputs.map(\.name) }
-            throw RequestError(
-                "\(file.path) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
+            throw parts.noInput(among: file.tensors, file: file.path)
         }
     }
 

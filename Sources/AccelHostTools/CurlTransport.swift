@@ -34,22 +34,25 @@ public struct CurlTransport: RemoteTransport {
             of: "/bin/sh", ["-c", "ulimit -f \(limit / 512 + 2); exec curl -q --config -"],
             input: Array(configuration(requests, authorization).utf8))
         guard let answer, answer.status != 127 else { return nil }
-        var outcomes = [RemoteOutcome](repeating: Self.outcome(ofCode: answer.status), count: requests.count)
+        var outcomes = [RemoteOutcome](repeating: outcome(ofCode: answer.status), count: requests.count)
         for line in String(decoding: answer.output, as: UTF8.self).split(separator: "\n") {
             let numbers = line.split(separator: " ").compactMap { Int($0) }
             guard numbers.count == 3, outcomes.indices.contains(numbers[0]) else { continue }
-            outcomes[numbers[0]] = numbers[1] == 0 ? .status(numbers[2]) : Self.outcome(ofCode: numbers[1])
+            outcomes[numbers[0]] = numbers[1] == 0 ? .status(numbers[2]) : outcome(ofCode: numbers[1])
         }
         return outcomes
     }
 
     /// Returns the outcome for an exit code of `curl`.
-    private static func outcome(ofCode code: Int) -> RemoteOutcome {
+    private func outcome(ofCode code: Int) -> RemoteOutcome {
         switch code {
         // Partial transfer; write error, as by `ulimit`; larger than `max-filesize`.
         case 18, 23, 63: .incomplete
         case 6, 7: .failed("there is no connection to it")
-        case 28: .failed("it is too slow")
+        case 28:
+            .failed(
+                "it is too slow (no connection within \(timeouts.connect) s, less than 10 kB/s for \(timeouts.slow) s, or more than "
+                    + "\(timeouts.total) s in all)")
         default: .failed("curl ends with code \(code)")
         }
     }

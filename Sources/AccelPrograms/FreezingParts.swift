@@ -1,4 +1,4 @@
-import AccelByteIO
+package import AccelByteIO
 public import AccelTensors
 
 /// Freezing of several parts of a model, such as an encoder and a decoder, together.
@@ -32,6 +32,15 @@ extension [Program] {
         }
     }
 
+    /// Returns the error about a file none of whose tensors is an input of any part.
+    package func noInput(among tensors: [StoredTensor], file: String) -> RequestError {
+        let inputs = flatMap { $0.inputs.map(\.name) }
+        let has = tensors.prefix(4).map(\.name) + (tensors.count > 4 ? ["\(tensors.count - 4) more"] : [])
+        return RequestError(
+            "\(file) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))"
+                + (has.isEmpty ? "" : "; it has \(has.joined(separator: ", "))"))
+    }
+
     /// Returns the bindings that make the inputs of each part fit the tensors of a file. A number that only one part's
     /// inputs determine applies to all parts: a decoder takes the number of encoder frames from the encoder's input.
     /// - Throws: `RequestError` if a tensor does not fit, or if no tensor of the file is an input of any part.
@@ -39,9 +48,7 @@ extension [Program] {
         let named = NamedTensors(tensors, file: file)
         let fed = filter { part in part.inputs.contains { named.input($0.name) != nil } }
         guard !fed.isEmpty else {
-            let inputs = flatMap { $0.inputs.map(\.name) }
-            throw RequestError(
-                "\(file) holds no tensor that is an input of the model (\(inputs.joined(separator: ", ")))")
+            throw noInput(among: tensors, file: file)
         }
         let own = try fed.flatMap { part in
             let all = try ShapeBindings(fitting: named, to: part)

@@ -52,19 +52,20 @@ struct ShapeRequest {
         guard gaps.isEmpty else {
             // What no number of the others could mend comes first.
             for bindings in given { try parts.forEach { try $0.requireLimits(of: bindings) } }
-            throw refusal(gaps)
+            throw try refusal(gaps)
         }
         return complete
     }
 
-    private func refusal(_ gaps: [Gap]) -> RequestError {
+    /// - Throws: the error of numbers that contradict each other whatever is added to them.
+    private func refusal(_ gaps: [Gap]) throws -> RequestError {
         let dimensions = Self.distinct(gaps)
         let names = dimensions.map { dimension in
             let owners = gaps.filter { $0.dimensions.contains { $0.name == dimension.name } }.map(\.part.name)
             let distinct = owners.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
             return parts.count == 1 ? dimension.name : "\(dimension.name) (of \(distinct.joined(separator: ", ")))"
         }
-        let lines = given.indices.flatMap { index in options(index, gaps.filter { $0.index == index }) }
+        let lines = try given.indices.flatMap { index in try options(index, gaps.filter { $0.index == index }) }
             .reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
         return RequestError(
             "\(dimensions.count == 1 ? "dimension" : "dimensions") \(names.joined(separator: ", ")) "
@@ -73,7 +74,7 @@ struct ShapeRequest {
     }
 
     /// Returns options with a binding of the request and numbers for its gaps: those of other bindings, else the dimensions' defaults.
-    private func options(_ index: Int, _ gaps: [Gap]) -> [String] {
+    private func options(_ index: Int, _ gaps: [Gap]) throws -> [String] {
         let candidates = Self.distinct(gaps).reduce([given[index].numbers]) { partial, dimension in
             let other = given.lazy.compactMap { $0.numbers[dimension.name] }.first
             let numbers = other.map { [$0] } ?? (dimension.defaults.isEmpty ? [1] : dimension.defaults)
@@ -83,7 +84,10 @@ struct ShapeRequest {
         let working = candidates.filter { candidate in
             gaps.allSatisfy { (try? $0.part.freezing(candidate.restricted(to: $0.part))) != nil }
         }
-        return (working.isEmpty ? candidates : working).map { "--shape \($0)" }
+        if working.isEmpty, let candidate = candidates.first {
+            for gap in gaps { _ = try gap.part.freezing(candidate.restricted(to: gap.part)) }
+        }
+        return working.map { "--shape \($0)" }
     }
 
     private static func distinct(_ gaps: [Gap]) -> [Program.FreeDimension] {

@@ -43,6 +43,10 @@ public struct AdapterFiles: Sendable {
     ///   - prefix: the folder in the names of the sources, with a slash at its end; empty for none.
     ///   - reader: the files of the model; opens the adapter's files under these names.
     fileprivate init(in folder: String, as prefix: String, of reader: ModelFiles) throws {
+        if Files.kind(of: folder) == .file {
+            throw RequestError(
+                "\(folder) is a file; expected the adapter's folder, such as \(Files.parentFolder(of: folder) ?? ".")")
+        }
         for name in [Self.configurationName, Self.weightsName] where Files.kind(of: "\(folder)/\(name)") != .file {
             let pickle = Files.kind(of: "\(folder)/adapter_model.bin") == .file && name == Self.weightsName
             throw RequestError(

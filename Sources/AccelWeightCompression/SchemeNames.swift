@@ -21,7 +21,8 @@ enum SchemeNames {
                 : suggestion(mix.name) + Self.list
         }
         if let weights = withActivations[name.lowercased()] {
-            return "; did you mean \"\(weights)\" with --activations int8?" + Self.list
+            return "; did you mean \"\(weights)\", with --activations int8 where activations can be rounded, too?"
+                + Self.list
         }
         let meant = [separated(specification)].compactMap(\.self) + meant(by: name)
         let names = meant.isEmpty ? equallyNearNames(to: name, among: known) : meant

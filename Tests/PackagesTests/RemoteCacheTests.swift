@@ -38,11 +38,96 @@ struct RemoteCacheTests {
             )
             let cache = Cache(root: "\(folder)/cache", remote: remote)
             for _ in 0..<3 {
-                #expect(cache.obtained(SHA256.digest(of: "key")).failure == CacheMiss(.noRecord))
+                #expect(
+                    cache.obtained(SHA256.digest(of: "key")).failure
+                        == CacheMiss(
+                            .notSupplied(
+                                "the cache server http://127.0.0.1:1/x is not used: there is no connection to it")))
             }
             #expect(warnings.withLock { $0.count } == 1)
             #expect(warnings.withLock { !$0[0].contains("secret") })
             #expect(try Files.list("\(folder)/cache/v1/tmp").isEmpty)
+        }
+    }
+
+    /// A server in memory.
+    private final class Server: RemoteTransport {
+        let contents = Locked<[String: [UInt8]]>([:])
+        let isClosed = Locked(false)
+
+        func run(_ requests: [RemoteRequest], authorization: String?) -> [RemoteOutcome]? {
+            requests.map { request in
+                if isClosed.withLock({ $0 }) { return .status(401) }
+                switch request.method {
+                case .get(let path, _):
+                    guard let bytes = contents.withLock({ $0[request.url] }) else { return .status(404) }
+                    return FileManager.default.createFile(atPath: path, contents: Data(bytes))
+                        ? .status(200) : .incomplete
+                case .head: return .status(contents.withLock { $0[request.url] } == nil ? 404 : 200)
+                case .put(let path):
+                    guard let bytes = FileManager.default.contents(atPath: path) else { return .incomplete }
+                    contents.withLock { $0[request.url] = Array(bytes) }
+                    return .status(201)
+                }
+            }
+        }
+
+        /// Changes a byte of each blob.
+        func damage() {
+            contents.withLock { contents in
+                for name in contents.keys where name.contains("/cas/") { contents[name]?[0] ^= 1 }
+            }
+        }
+    }
+
+    @Test("that has damaged contents is said to, and gets them again with the record")
+    func damaged() throws {
+        try withTemporaryFolder { folder in
+            let (server, key) = (Server(), CacheKey(kind: .statistics, fields: [.init("content", "c")]))
+            let warnings = Locked<[String]>([])
+            func cache(_ name: String, isReadOnly: Bool = false) throws -> Cache {
+                let remote = try RemoteCache(
+                    url: "http://a/x", transport: server, isReadOnly: isReadOnly,
+                    warn: { sentence in warnings.withLock { $0.append(sentence) } })
+                return Cache(root: "\(folder)/\(name)", remote: remote)
+            }
+            /// Stores what a conversion makes after a miss.
+            func make(in cache: Cache) throws {
+                let stored = cache.writing { folder in
+                    var file = try folder.putBlob([ByteView([UInt8](repeating: 7, count: 100))])
+                    file.path = "statistics"
+                    let record = CacheRecord(key: key, files: [file], model: "m")
+                    try folder.putRecord(record)
+                    cache.remote?.add(record)
+                    cache.remote?.send(from: folder)
+                }
+                try #require(stored != nil)
+            }
+            try make(in: try cache("first"))
+            let whole = server.contents.withLock { $0 }
+            #expect(whole.count == 2)
+            server.damage()
+            for (name, isReadOnly) in [("reader", true), ("second", false)] {
+                let second = try cache(name, isReadOnly: isReadOnly)
+                second.remote?.fetch([key.digest], into: second)
+                #expect(!second.isFromServer(key))
+                #expect(
+                    second.remote?.trouble(with: key.digest) == "what the cache server http://a/x has of it is damaged")
+                try make(in: second)
+                #expect((server.contents.withLock { $0 } == whole) == !isReadOnly)
+            }
+            #expect(warnings.withLock { $0.count } == 2)
+            #expect(warnings.withLock { $0.last }?.contains("are damaged, and are made again and sent again") == true)
+            let third = try cache("third")
+            third.remote?.fetch([key.digest], into: third)
+            #expect(third.isFromServer(key))
+            // One that refuses access is told from one that has nothing.
+            server.isClosed.withLock { $0 = true }
+            let fourth = try cache("fourth").obtained(key.digest)
+            #expect(
+                fourth.failure?.reason.description
+                    == "there is no record of it, and the cache server http://a/x is not used: it refuses access (status 401) "
+                    + "to requests without an authorization")
         }
     }
 

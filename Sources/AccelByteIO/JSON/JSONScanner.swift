@@ -159,6 +159,7 @@ package struct JSONScanner {
     func found() -> String {
         guard position < bytes.count else { return "the end of the document" }
         let byte = bytes[position]
+        if byte == UInt8(ascii: "'") { return "a single quote, where JSON has double ones" }
         return (0x21...0x7E).contains(byte) ? "'\(Unicode.Scalar(byte))'" : "byte 0x" + String(byte, radix: 16)
     }
 }

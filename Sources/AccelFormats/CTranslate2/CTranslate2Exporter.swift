@@ -78,7 +78,7 @@ public struct CTranslate2Exporter: Exporter {
     private static func refuseRoundedActivations(_ functions: [FrozenProgram]) throws {
         guard !functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
             throw RequestError(
-                "CTranslate2: rounded activations cannot be expressed: leave them out of the recipe (CTranslate2 rounds "
+                "CTranslate2: rounded activations cannot be expressed: leave out --activations, and \"activations\" of a recipe (CTranslate2 rounds "
                     + "activations by itself, unless it is asked for compute_type float32)")
         }
     }

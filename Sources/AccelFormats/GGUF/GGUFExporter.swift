@@ -53,7 +53,9 @@ public struct GGUFExporter: Exporter {
 
     private static func refuseRoundedActivations(_ functions: [FrozenProgram]) throws {
         guard !functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
-            throw RequestError("GGUF: rounded activations cannot be expressed: leave them out of the recipe")
+            throw RequestError(
+                "GGUF: rounded activations cannot be expressed: leave out --activations, and \"activations\" of a "
+                    + "recipe")
         }
     }
 

@@ -54,7 +54,9 @@ public struct MLXExporter: Exporter {
 
     private static func refuseRoundedActivations(_ functions: [FrozenProgram]) throws {
         guard !functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
-            throw RequestError("MLX: rounded activations cannot be expressed: leave them out of the recipe")
+            throw RequestError(
+                "MLX: rounded activations cannot be expressed: leave out --activations, and \"activations\" of a "
+                    + "recipe")
         }
     }
 

@@ -30,7 +30,9 @@ public struct WhisperCPPExporter: Exporter {
                 "whisper.cpp runs Whisper only, not the family \(quoted(model.family)): use --format gguf")
         }
         guard !model.functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
-            throw RequestError("whisper.cpp: rounded activations cannot be expressed: leave them out of the recipe")
+            throw RequestError(
+                "whisper.cpp: rounded activations cannot be expressed: leave out --activations, and \"activations\" of a "
+                    + "recipe")
         }
         _ = try WhisperSettings(
             of: model.assets,

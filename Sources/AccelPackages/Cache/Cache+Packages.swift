@@ -14,7 +14,9 @@ extension Cache {
         let found = package(for: key)
         guard let remote, found.failure != nil, readingMiss == nil else { return found }
         remote.fetch([key], into: self)
-        return package(for: key)
+        let obtained = package(for: key)
+        guard obtained.failure?.reason == .noRecord, let trouble = remote.trouble(with: key) else { return obtained }
+        return .failure(CacheMiss(.notSupplied(trouble)))
     }
 
     func package(for key: Digest) -> Result<CacheRecord, CacheMiss> {

@@ -110,7 +110,7 @@ public final class Cache: Sendable {
             // Another process evicted the files; the cache is still valid.
             return nil
         } catch {
-            report("the cache at \(root) is not written to: \(error)")
+            report("the cache at \(root) is not \(readingMiss == nil ? "written to" : "used"): \(error)")
             state.withLock { $0.failure = "\(error)" }
             return nil
         }

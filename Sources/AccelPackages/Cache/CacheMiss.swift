@@ -6,6 +6,8 @@ public struct CacheMiss: Error, Equatable, Sendable {
     public enum Reason: Equatable, Sendable, CustomStringConvertible {
         /// There is no record.
         case noRecord
+        /// There is no record, and the cache server that may have one has not supplied it.
+        case notSupplied(String)
         /// The record is damaged: truncated, zeroed, or of another key.
         case malformedRecord(String)
         /// The record exists, but a blob that it names does not.
@@ -24,6 +26,7 @@ public struct CacheMiss: Error, Equatable, Sendable {
         public var description: String {
             switch self {
             case .noRecord: "there is no record of it"
+            case .notSupplied(let reason): "there is no record of it, and \(reason)"
             case .malformedRecord(let reason): "its record is damaged (\(reason))"
             case .missingBlob(let digest): "its content \(digest) is gone"
             case .wrongSize(let digest, let expected, let found):
@@ -39,7 +42,7 @@ public struct CacheMiss: Error, Equatable, Sendable {
         var isDamage: Bool {
             switch self {
             case .malformedRecord, .wrongSize, .wrongBytes, .wrongResult: true
-            case .noRecord, .missingBlob, .distrusted, .unusable: false
+            case .noRecord, .notSupplied, .missingBlob, .distrusted, .unusable: false
             }
         }
     }

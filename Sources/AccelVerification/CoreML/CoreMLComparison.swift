@@ -35,7 +35,13 @@ struct CoreMLComparison {
     /// Returns the package's name for an output of the model or of a golden.
     private func own(_ name: String) -> String? {
         let identifier = CoreMLWeightMatcher.identifier(name)
-        if let own = outputs.keys.sorted().first(where: { CoreMLWeightMatcher.output($0) == identifier }) { return own }
+        let names = outputs.keys.sorted()
+        // An output's own name may end like the suffix, as that of a pooler does.
+        if let own = names.first(where: { CoreMLWeightMatcher.identifier($0) == identifier })
+            ?? names.first(where: { CoreMLWeightMatcher.output($0) == identifier })
+        {
+            return own
+        }
         // Converters may rename outputs; then outputs are matched by index.
         let described = run.interface.outputs
         guard let known = model?.program.outputs, known.count == described.count,

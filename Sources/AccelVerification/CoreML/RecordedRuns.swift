@@ -183,7 +183,8 @@ public struct RecordedRuns: Sendable {
                     let reason =
                         made[name].map { "is \($0.shape), expected \(expected[name]?.shape.description ?? "nothing")" }
                         ?? "\(path) has no such tensor"
-                    report.notCompared.append(NotCompared(stage: .outputs, name: name, reason: reason))
+                    report.notCompared.append(
+                        NotCompared(stage: .outputs, name: name, reason: reason, isRequired: true))
                     continue
                 }
                 report.outputs.append(
@@ -196,6 +197,7 @@ public struct RecordedRuns: Sendable {
                         at: positions))
             }
         }
+        if let budget { report.allow(by: budget) }
         report.checkUse(of: budget, asked: Set(Stage.allCases))
         return report
     }

@@ -39,7 +39,7 @@ extension ParityReport {
         let all = losses.count > worst.count ? ["  (all \(losses.count) are ranked in --report and --json)"] : []
         return table.lines(width: width) + all + (unmeasured(worst).map { ["  \($0)"] } ?? [])
             + [
-                "  rules that would help (\(Figure.bytes(more)) more), "
+                "  \(isEstimated ? "rules for these" : "rules that would help") (\(Figure.bytes(more)) more), "
                     + (recipeHasRules
                         ? "before those of its recipe, or in place of one with the same match (recipe of inspect --json), in a file for "
                             + "convert --recipe\(samples):"
@@ -62,7 +62,7 @@ extension ParityReport {
         let open = losses.filter { $0.remedy != nil && $0.remedy?.sqnr == nil }
         guard !open.isEmpty else { return nil }
         return open.contains(where: \.isEstimated)
-            ? "-: not measured, as the model is too large"
+            ? "-: not measured, as a run for each weight on inputs of this size would take too long"
             : "-: not known, as gptq makes up for errors of the other weights; convert measures all together"
     }
 
@@ -72,8 +72,11 @@ extension ParityReport {
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? ""
     }
 
+    /// The losses are those of calls, so that no rule is known to help the outputs.
+    private var isEstimated: Bool { losses.contains(where: \.isEstimated) }
+
     /// What the losses are measured on, in words.
-    private var rankedFigure: String { losses.contains(where: \.isEstimated) ? "calls that read them" : "outputs" }
+    private var rankedFigure: String { isEstimated ? "calls that read them" : "outputs" }
 
     /// The ranking for a page.
     var rankingSection: String {
@@ -90,8 +93,8 @@ extension ParityReport {
         let more =
             rest > 0 ? " \(Wording.count(rest, "more weight")) \(rest == 1 ? "is" : "are") in the JSON report." : ""
         let measured =
-            losses.contains(where: \.isEstimated)
-            ? "SQNR of the calls that read each weight: the model is too large to measure that of the outputs."
+            isEstimated
+            ? "SQNR of the calls that read each weight: a run for each weight on inputs of this size would take too long."
             : "SQNR of the outputs if only this weight is compressed, and all others are the model's."
         return "<h2>Which weights hurt</h2>\n<p class=\"soft\">\(measured)\(more)</p>\n" + table.html
     }

@@ -274,7 +274,7 @@ struct ProgramStages: StageRunner {
     }
 
     /// Returns the runs for the given inputs.
-    private func given(
+    private mutating func given(
         _ source: InputSource
     ) throws -> [(function: Int, feed: FunctionFeed, golden: Golden?)] {
         switch source {
@@ -286,8 +286,15 @@ struct ProgramStages: StageRunner {
             }
         case .file(let path):
             let runs = try InputMatcher(file: path).functions(of: program)
-            return try EncoderStates(program: program, model: model).given(to: runs, file: path)
-                .map { ($0.function, $0.feed, nil) }
+            let given = try EncoderStates(program: program, model: model).given(to: runs, file: path)
+            let own = Set(runs.map(\.function))
+            let linked = Set(given.map(\.function)).subtracting(own).sorted().map { program.functions[$0].name }
+            if !linked.isEmpty {
+                report.inputs +=
+                    "; \(linked.joined(separator: ", ")) on what the original encoder makes of it (the loss of the package's encoder "
+                    + "is not in these figures; with tokens in the file, too, it is)"
+            }
+            return given.map { ($0.function, $0.feed, nil) }
         case .seeded:
             guard model != nil else { throw InputSource.nothingToCompareWith }
             return []

@@ -253,6 +253,8 @@ enum CacheCommand: Command {
                 guard let exporter = Exporters.all.first(where: { $0.name == format }) else { return nil }
                 return { try exporter.provenance(ofExport: $0) }
             }, progress: { progress.step($0) })
+        // A log of errors only has to name them.
+        if console.isQuiet { for file in damage { console.error("\(file.path): \(file.reason)") } }
         let foreign = cache.foreign
         let remark = "left alone, accelc has not made it"
         let lines = damage.map { "\($0.path): \($0.reason)" } + foreign.map { "\($0): \(remark)" }

@@ -47,7 +47,7 @@ enum CheckSignatureCommand: Command {
         let package = try AcceleratorPackage(opened)
         let signer: Signer
         if let policy = arguments[trust] {
-            signer = try check(package, opened, by: try TrustPolicy(policy), arguments)
+            signer = try check(package, opened, by: try FormatError.ofRequest { try TrustPolicy(policy) }, arguments)
         } else if let key = arguments[publicKey] {
             signer = try check(package, at: path, by: key, arguments, console)
         } else if let identity = arguments[identity], let signers = arguments[signers] {

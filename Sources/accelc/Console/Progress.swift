@@ -59,6 +59,7 @@ final class ProgressBar {
     func finish() {
         if isFinished { return }
         isFinished = true
+        if style == .json { emit(document(item: nil, after: done) + "\n") }
         clear()
     }
 

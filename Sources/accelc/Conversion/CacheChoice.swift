@@ -22,8 +22,9 @@ enum CacheChoice {
         excludes: ["no-cache"])
     static let remote = Option(
         "remote-cache", .text("URL"),
-        "a cache server, asked for what is not in the cache and told what is made (default: $ACCELC_REMOTE_CACHE; "
-            + "$ACCELC_REMOTE_AUTHORIZATION goes with each request)")
+        "a cache server, asked for packages and weights (from 256 KiB on) that are not in the cache, and told what is made: "
+            + "any that answers GET, HEAD and PUT of URL/ac/KEY and URL/cas/KEY, such as nginx with WebDAV or bazel-remote "
+            + "(default: $ACCELC_REMOTE_CACHE; $ACCELC_REMOTE_AUTHORIZATION is sent as the header Authorization)")
     static let trustShared = Option(
         "trust-shared-cache", .flag,
         "use a cache that belongs to another user, or that others may write to: they decide what is found in it "

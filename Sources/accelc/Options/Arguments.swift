@@ -218,7 +218,7 @@ extension Arguments {
             return usage("does not expect \"\(word)\"", nearest: "--\(option.name) \(word)")
         }
         let paths = command.positionals.filter { if case .path = $0.kind { true } else { false } }
-        let one = paths.count == 1 ? ": it takes one \(paths[0].name)" : ""
+        let one = paths.count == 1 ? ": it takes one \(paths[0].name), and what has blanks in it needs quotes" : ""
         return usage("does not expect \"\(word)\"\(one)")
     }
 

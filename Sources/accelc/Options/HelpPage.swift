@@ -18,7 +18,8 @@ enum HelpPage {
     }
 
     private static let ending =
-        "\"accelc COMMAND --help\" explains a command. Exit status: 0 success, 1 parity or budget exceeded, 2 usage, "
+        "\"accelc COMMAND --help\" explains a command. Exit status: 0 success, 1 what was asked is not so "
+        + "(parity or a budget is exceeded, two sides differ, the cache is damaged), 2 usage, "
         + "3 something needed is missing or out of reach, 4 corrupt input, 5 internal error, 130 interrupted or out of time."
 
     static func page(of command: any Command.Type) -> String {

@@ -114,7 +114,9 @@ struct PathKind: Hashable, Sendable {
 
     /// Returns the accepted kinds in words.
     static func titles(of takes: [PathKind]) -> String {
-        takes.filter { !refused.contains($0) }.map(\.title).joined(separator: " or ")
+        let titles = takes.filter { !refused.contains($0) }.map(\.title)
+        guard let last = titles.last, titles.count > 1 else { return titles.joined() }
+        return "\(titles.dropLast().joined(separator: ", ")) or \(last)"
     }
 }
 
@@ -160,8 +162,26 @@ extension Arguments {
         } else if takes == [.tensors], kind == .archive {
             remedy = "; of NumPy's arrays, safetensors.numpy.save_file({\"NAME\": array}, \"FILE\") makes one in Python"
         }
+        if let swapped = swapped(takes, kind) {
+            throw RequestError(
+                "\(path) is \(kind.title), and \(swapped.path) is none: give \(swapped.path) \(argument), and \(path) for "
+                    + "--\(swapped.option.name)")
+        }
         throw RequestError(
             "\(path) is \(kind.title); \(command.name) takes \(PathKind.titles(of: takes)) \(argument)\(remedy)")
+    }
+
+    /// Returns the option that has what an argument takes, if it takes the kind of what the argument has.
+    private func swapped(_ takes: [PathKind], _ kind: PathKind) -> (option: Option, path: String)? {
+        // A recipe may also be a plan or the name of one, so that its option does not say what it takes.
+        for option in command.allOptions where option.takes.contains(kind) || kind == .recipe && option.name == "recipe"
+        {
+            for path in all(option)
+            where PathKind.kinds(of: path).contains(where: { takes.contains($0) && !option.takes.contains($0) }) {
+                return (option, path)
+            }
+        }
+        return nil
     }
 
     /// Refuses a folder in place of a file of tensors, with the files of tensors in it.

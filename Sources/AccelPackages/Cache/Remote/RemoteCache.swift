@@ -15,7 +15,12 @@ public final class RemoteCache: Sendable {
     private let state = Locked(State())
 
     private struct State {
-        var isBroken = false
+        /// Why the server is not asked any more; nil while it is.
+        var failure: String?
+        /// The blobs that the server has with other bytes.
+        var damaged: Set<Digest> = []
+        /// The records whose blobs are among them.
+        var damagedRecords: Set<Digest> = []
         /// The records to be sent.
         var pending: [CacheRecord] = []
     }
@@ -24,7 +29,7 @@ public final class RemoteCache: Sendable {
     /// - Parameters:
     ///   - transport: performs the requests.
     ///   - authorization: the value of the header `Authorization`, such as `Bearer ...`; never shown.
-    ///   - warn: called once with a sentence if the server fails.
+    ///   - warn: called with a sentence, once if the server fails, and once if it has damaged blobs.
     /// - Throws: `RequestError` for an invalid address.
     public init(
         url: String, transport: any RemoteTransport, isReadOnly: Bool = false, authorization: String? = nil,
@@ -60,15 +65,45 @@ public final class RemoteCache: Sendable {
                     url: "\(url)/cas/\($0.digest)", method: .get(into: "\(scratch)/\($0.digest)", limit: $0.byteCount))
             }
             guard cache.folder.hasSpace(for: missing) else { return }
-            for (file, isThere) in zip(missing, answers(requests)) where isThere {
-                try cache.folder.adopt("\(scratch)/\(file.digest)", as: file)
+            var damaged: Set<Digest> = []
+            for (file, outcome) in zip(missing, outcomes(requests)) {
+                let isWhole =
+                    try outcome.isSuccess && cache.folder.adopt("\(scratch)/\(file.digest)", as: file)
+                if !isWhole, outcome.isSuccess || outcome == .incomplete { damaged.insert(file.digest) }
             }
+            note(damaged, of: records)
             for record in records where record.files.allSatisfy(cache.folder.has) {
                 cache.lease(record.key.digest)
                 try cache.folder.putRecord(record)
                 cache.state.withLock { _ = $0.received.insert(record.key.digest) }
             }
             withExtendedLifetime(folder) {}
+        }
+    }
+
+    /// Remembers the blobs that the server has with other bytes: they are sent again with their records.
+    private func note(_ damaged: Set<Digest>, of records: [CacheRecord]) {
+        guard let example = damaged.min() else { return }
+        let isFirst = state.withLock { state in
+            defer {
+                state.damaged.formUnion(damaged)
+                state.damagedRecords.formUnion(
+                    records.filter { $0.files.contains { damaged.contains($0.digest) } }.map(\.key.digest))
+            }
+            return state.damaged.isEmpty
+        }
+        guard isFirst else { return }
+        warn(
+            "results on the cache server \(name) are damaged, and are made again\(isReadOnly ? "" : " and sent again"): "
+                + "the content of cas/\(example) has another digest"
+                + (damaged.count > 1 ? ", as \(Wording.count(damaged.count - 1, "other")) have" : ""))
+    }
+
+    /// Why the server has not supplied a record that it may have; nil if it does not have it.
+    func trouble(with key: Digest) -> String? {
+        state.withLock { state in
+            if let failure = state.failure { return "the cache server \(name) is not used: \(failure)" }
+            return state.damagedRecords.contains(key) ? "what the cache server \(name) has of it is damaged" : nil
         }
     }
 
@@ -79,8 +114,8 @@ public final class RemoteCache: Sendable {
             RemoteRequest(
                 url: "\(url)/ac/\($0)", method: .get(into: "\(scratch)/\($0)", limit: Self.maximumRecordBytes))
         }
-        return zip(keys, answers(requests)).compactMap { key, isThere in
-            guard isThere, let bytes = try? MappedFile("\(scratch)/\(key)").bytes,
+        return zip(keys, outcomes(requests)).compactMap { key, outcome in
+            guard outcome.isSuccess, let bytes = try? MappedFile("\(scratch)/\(key)").bytes,
                 let record = try? CacheRecord(message: bytes, file: "\(url)/ac/\(key)"), record.key.digest == key
             else { return nil }
             return record
@@ -100,10 +135,11 @@ public final class RemoteCache: Sendable {
         }
         guard !records.isEmpty, !isBroken else { return }
         let digests = Set(records.flatMap(\.files).map(\.digest)).sorted()
-        let heads = answers(digests.map { .init(url: "\(url)/cas/\($0)", method: .head) })
-        let missing = zip(digests, heads).filter { !$0.1 }.map(\.0)
-        let puts = answers(missing.map { .init(url: "\(url)/cas/\($0)", method: .put(from: folder.blobPath($0))) })
-        let failed = Set(zip(missing, puts).filter { !$0.1 }.map(\.0))
+        let damaged = state.withLock(\.damaged)
+        let heads = outcomes(digests.map { .init(url: "\(url)/cas/\($0)", method: .head) })
+        let missing = zip(digests, heads).filter { damaged.contains($0) || !$1.isSuccess }.map(\.0)
+        let puts = outcomes(missing.map { .init(url: "\(url)/cas/\($0)", method: .put(from: folder.blobPath($0))) })
+        let failed = Set(zip(missing, puts).filter { !$1.isSuccess }.map(\.0))
         let whole = records.filter { $0.files.allSatisfy { !failed.contains($0.digest) } }
         guard let folder = try? folder.scratch() else { return }
         let scratch = folder.path
@@ -114,28 +150,29 @@ public final class RemoteCache: Sendable {
             }
             return .init(url: "\(url)/ac/\(record.key.digest)", method: .put(from: path))
         }
-        _ = withExtendedLifetime(folder) { answers(messages) }
+        _ = withExtendedLifetime(folder) { outcomes(messages) }
     }
 
-    private var isBroken: Bool { state.withLock(\.isBroken) }
+    private var isBroken: Bool { state.withLock { $0.failure != nil } }
 
     /// Performs requests, and stops using the server if it fails.
-    /// - Returns: For each request, whether it succeeded.
-    private func answers(_ requests: [RemoteRequest]) -> [Bool] {
-        guard !isBroken else { return requests.map { _ in false } }
+    private func outcomes(_ requests: [RemoteRequest]) -> [RemoteOutcome] {
+        let refused = [RemoteOutcome](repeating: .failed("it is not used"), count: requests.count)
+        guard !isBroken else { return refused }
         guard let outcomes = transport.run(requests, authorization: authorization) else {
             giveUp("there is no curl program to reach it with")
-            return requests.map { _ in false }
+            return refused
         }
-        let failures = outcomes.compactMap(Self.failure)
-        if let failure = failures.first { giveUp(failure) }
-        return outcomes.map { if case .status(200..<300) = $0 { true } else { false } }
+        if let failure = outcomes.compactMap(failure).first { giveUp(failure) }
+        return outcomes
     }
 
     /// Returns why the server should not be asked again; nil if it may be.
-    private static func failure(_ outcome: RemoteOutcome) -> String? {
+    private func failure(_ outcome: RemoteOutcome) -> String? {
         switch outcome {
-        case .status(401), .status(403): "it refuses access"
+        case .status(let status) where status == 401 || status == 403:
+            "it refuses access (status \(status)) "
+                + (authorization == nil ? "to requests without an authorization" : "to this authorization")
         case .status(let status) where status >= 500: "it answers with status \(status)"
         case .incomplete, .status: nil
         case .failed(let reason): reason
@@ -144,11 +181,15 @@ public final class RemoteCache: Sendable {
 
     private func giveUp(_ reason: String) {
         let isFirst = state.withLock { state in
-            defer { state.isBroken = true }
-            return !state.isBroken
+            defer { state.failure = state.failure ?? reason }
+            return state.failure == nil
         }
         if isFirst { warn("the cache server \(name) is not used any more: \(reason)") }
     }
+}
+
+extension RemoteOutcome {
+    fileprivate var isSuccess: Bool { if case .status(200..<300) = self { true } else { false } }
 }
 
 extension CacheFolder {
@@ -172,9 +213,11 @@ extension CacheFolder {
     func has(_ file: CacheRecord.File) -> Bool { (try? blob(file)) != nil }
 
     /// Turns a file into the blob of its digest; a file with another digest is left in place.
-    func adopt(_ path: String, as file: CacheRecord.File) throws {
+    /// - Returns: Whether it has the digest.
+    func adopt(_ path: String, as file: CacheRecord.File) throws -> Bool {
         let content = try MappedFile(path).bytes
-        guard content.count == file.byteCount, SHA256.digest(of: content) == file.digest else { return }
+        guard content.count == file.byteCount, SHA256.digest(of: content) == file.digest else { return false }
         try putFile(path, as: file, mayLink: true)
+        return true
     }
 }
