@@ -72,7 +72,7 @@ public struct WeightLoss: Sendable {
     }
 
     /// - Parameter error: squared error over energy.
-    static func decibels(_ error: Double) -> Double { error > 0 ? -10 * log10(error) : .infinity }
+    package static func decibels(_ error: Double) -> Double { error > 0 ? -10 * log10(error) : .infinity }
 
     /// The rule that gives the weight its remedy, as a line of a recipe's rules; nil without a remedy.
     public var rule: String? {

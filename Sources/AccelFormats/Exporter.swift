@@ -244,3 +244,16 @@ extension ExportReport {
         byteCount = try field["bytes"].int(in: 0...Int.max)
     }
 }
+
+extension [FrozenProgram] {
+    /// Refuses functions that round activations, for a format that has no such operator.
+    /// - Parameter hint: more to say of the format, with a blank before it.
+    /// - Throws: `RequestError` if a function rounds activations.
+    func refuseRoundedActivations(in format: String, hint: String = "") throws {
+        guard !contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
+            throw RequestError(
+                "\(format): rounded activations cannot be expressed: leave out --activations, and \"activations\" of a recipe\(hint)"
+            )
+        }
+    }
+}

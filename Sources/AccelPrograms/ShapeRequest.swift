@@ -81,13 +81,14 @@ struct ShapeRequest {
             return partial.flatMap { all in numbers.map { all.merging([dimension.name: $0]) { own, _ in own } } }
         }.map { ShapeBindings($0) }
         // A default may contradict a given number, as a block of tokens that is longer than the cache does.
-        let working = candidates.filter { candidate in
-            gaps.allSatisfy { (try? $0.part.freezing(candidate.restricted(to: $0.part))) != nil }
+        let tried = candidates.map { candidate in
+            Result {
+                for gap in gaps { _ = try gap.part.freezing(candidate.restricted(to: gap.part)) }
+                return "--shape \(candidate)"
+            }
         }
-        if working.isEmpty, let candidate = candidates.first {
-            for gap in gaps { _ = try gap.part.freezing(candidate.restricted(to: gap.part)) }
-        }
-        return working.map { "--shape \($0)" }
+        let working = tried.compactMap { try? $0.get() }
+        return working.isEmpty ? try tried.prefix(1).map { try $0.get() } : working
     }
 
     private static func distinct(_ gaps: [Gap]) -> [Program.FreeDimension] {

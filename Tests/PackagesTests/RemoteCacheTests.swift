@@ -117,7 +117,9 @@ struct RemoteCacheTests {
                 #expect((server.contents.withLock { $0 } == whole) == !isReadOnly)
             }
             #expect(warnings.withLock { $0.count } == 2)
-            #expect(warnings.withLock { $0.last }?.contains("are damaged, and are made again and sent again") == true)
+            #expect(
+                warnings.withLock { $0.last }?.contains(
+                    "are damaged, and a conversion makes them again and sends them: ") == true)
             let third = try cache("third")
             third.remote?.fetch([key.digest], into: third)
             #expect(third.isFromServer(key))

@@ -111,6 +111,10 @@ struct SampleDecodingTests {
                 let found = try #require(outputs.first { $0.name == name }).metrics.sqnr
                 #expect(abs(Metrics(own, against: other).sqnr - found) < 0.05, "\(name)")
             }
+            // Without tokens nothing chains the package's own encoder, which is said.
+            let words = "cross_kv[batch=1,frames=26] on what the original encoder makes of it"
+            #expect(!report.inputs.contains(words))
+            #expect(try sample.report([features], in: folder).inputs.contains(words))
         }
     }
 

@@ -34,8 +34,11 @@ public struct CTranslate2Exporter: Exporter {
 
     init(_ type: CTranslate2Type, isExact: Bool = false) { (self.type, self.isExact) = (type, isExact) }
 
+    private static let roundsByItself =
+        " (CTranslate2 rounds activations by itself, unless it is asked for compute_type float32)"
+
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try Self.refuseRoundedActivations(model.functions)
+        try model.functions.refuseRoundedActivations(in: "CTranslate2", hint: Self.roundsByItself)
         let wanted = try type(of: model.plan.map { ($0.source.name, $0.choice.codec) })
         let sources = model.plan.map(\.source)
         _ = try CTranslate2Model(sources, family: model.family, origins: model.origins, assets: model.assets)
@@ -44,7 +47,7 @@ public struct CTranslate2Exporter: Exporter {
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
-        try Self.refuseRoundedActivations(model.program.functions)
+        try model.program.functions.refuseRoundedActivations(in: "CTranslate2", hint: Self.roundsByItself)
         guard model.scalings.isEmpty else {
             throw RequestError(
                 "CTranslate2: the model's channels are scaled (method=awq, or smoothed activations), which it cannot undo"
@@ -73,14 +76,6 @@ public struct CTranslate2Exporter: Exporter {
         guard let bytes = try file(CTranslate2Folder.indexName) else { return [:] }
         return CTranslate2Folder.provenance(
             in: JSONField(try JSON.parse(bytes, file: CTranslate2Folder.indexName), file: ""))
-    }
-
-    private static func refuseRoundedActivations(_ functions: [FrozenProgram]) throws {
-        guard !functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
-            throw RequestError(
-                "CTranslate2: rounded activations cannot be expressed: leave out --activations, and \"activations\" of a recipe (CTranslate2 rounds "
-                    + "activations by itself, unless it is asked for compute_type float32)")
-        }
     }
 
     /// Returns the type of the model: that of the request, or the one type of floats that the weights have.

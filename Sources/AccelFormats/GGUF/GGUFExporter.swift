@@ -28,7 +28,7 @@ public struct GGUFExporter: Exporter {
     }
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try Self.refuseRoundedActivations(model.functions)
+        try model.functions.refuseRoundedActivations(in: "GGUF")
         let architecture = try GGUFArchitecture.family(model.family)
         _ = try GGUFSettings(of: model.assets, for: architecture)
         let places = try GGUFPlace.places(of: model.plan.map(\.source.name), in: architecture, model.origins)
@@ -51,16 +51,8 @@ public struct GGUFExporter: Exporter {
         return gaps
     }
 
-    private static func refuseRoundedActivations(_ functions: [FrozenProgram]) throws {
-        guard !functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
-            throw RequestError(
-                "GGUF: rounded activations cannot be expressed: leave out --activations, and \"activations\" of a "
-                    + "recipe")
-        }
-    }
-
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
-        try Self.refuseRoundedActivations(model.program.functions)
+        try model.program.functions.refuseRoundedActivations(in: "GGUF")
         guard model.scalings.isEmpty else {
             throw RequestError(
                 "GGUF: the model's channels are scaled (method=awq, or smoothed activations), which GGUF cannot undo")

@@ -28,7 +28,7 @@ public struct MLXExporter: Exporter {
     }
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try Self.refuseRoundedActivations(model.functions)
+        try model.functions.refuseRoundedActivations(in: "MLX")
         let layout = try MLXLayout(
             of: model.plan.map(\.source.name), family: model.family, origins: model.origins, assets: model.assets)
         let largest = layout.largestGroup(of: model.plan.map { ($0.source.name, $0.source.shape) })
@@ -52,16 +52,8 @@ public struct MLXExporter: Exporter {
         return gaps
     }
 
-    private static func refuseRoundedActivations(_ functions: [FrozenProgram]) throws {
-        guard !functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
-            throw RequestError(
-                "MLX: rounded activations cannot be expressed: leave out --activations, and \"activations\" of a "
-                    + "recipe")
-        }
-    }
-
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
-        try Self.refuseRoundedActivations(model.program.functions)
+        try model.program.functions.refuseRoundedActivations(in: "MLX")
         guard model.scalings.isEmpty else {
             throw RequestError(
                 "MLX: the model's channels are scaled (method=awq, or smoothed activations), which MLX cannot undo")

@@ -29,11 +29,7 @@ public struct WhisperCPPExporter: Exporter {
             throw RequestError(
                 "whisper.cpp runs Whisper only, not the family \(quoted(model.family)): use --format gguf")
         }
-        guard !model.functions.contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
-            throw RequestError(
-                "whisper.cpp: rounded activations cannot be expressed: leave out --activations, and \"activations\" of a "
-                    + "recipe")
-        }
+        try model.functions.refuseRoundedActivations(in: "whisper.cpp")
         _ = try WhisperSettings(
             of: model.assets,
             Dictionary(model.plan.map { (Self.own($0.source.name), $0.source.shape) }) { first, _ in first })

@@ -35,13 +35,10 @@ struct CoreMLComparison {
     /// Returns the package's name for an output of the model or of a golden.
     private func own(_ name: String) -> String? {
         let identifier = CoreMLWeightMatcher.identifier(name)
-        let names = outputs.keys.sorted()
-        // An output's own name may end like the suffix, as that of a pooler does.
-        if let own = names.first(where: { CoreMLWeightMatcher.identifier($0) == identifier })
-            ?? names.first(where: { CoreMLWeightMatcher.output($0) == identifier })
-        {
-            return own
+        let own = outputs.keys.sorted().first {
+            CoreMLWeightMatcher.output($0, besides: start.names) == identifier
         }
+        if let own { return own }
         // Converters may rename outputs; then outputs are matched by index.
         let described = run.interface.outputs
         guard let known = model?.program.outputs, known.count == described.count,

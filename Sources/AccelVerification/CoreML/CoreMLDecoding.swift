@@ -100,9 +100,13 @@ struct CoreMLDecoding {
                 if options.stages.contains(.outputs) { try original.run(model, own) }
             }
             let known = models[index]?.program
-            let recorded = functions[index].program.interface.outputs.map { (CoreMLWeightMatcher.output($0), $1) }
+            let states = functions[index].program.states.map(\.name)
+            let recorded = functions[index].program.interface.outputs.map {
+                (CoreMLWeightMatcher.output($0, besides: states), $1)
+            }
             let rows = Rows(
-                function: names[index], known: known != nil, roles: Dictionary(recorded) { first, _ in first },
+                function: names[index], states: states, known: known != nil,
+                roles: Dictionary(recorded) { first, _ in first },
                 options: options, positions: sequence.positions(of: block, in: functions[index]))
             let parts = package.model.parts(of: names[index]).values.joined()
             add(
@@ -120,6 +124,8 @@ struct CoreMLDecoding {
     /// The values that the comparisons of one block share.
     private struct Rows {
         let function: String
+        /// The names of the function's states.
+        let states: [String]
         /// The model has the function.
         let known: Bool
         /// The roles that the package records for its outputs, for comparisons without a model.
@@ -135,7 +141,8 @@ struct CoreMLDecoding {
         _ rows: Rows, _ actual: [String: HostTensor], _ ofStored: [String: HostTensor],
         _ original: [String: HostTensor], _ names: [String], _ name: (String) -> String, _ result: inout Result
     ) {
-        let found = Dictionary(actual.map { (CoreMLWeightMatcher.output($0.key), $0.value) }) { first, _ in first }
+        func output(_ name: String) -> String { CoreMLWeightMatcher.output(name, besides: rows.states) }
+        let found = Dictionary(actual.map { (output($0.key), $0.value) }) { first, _ in first }
         let held = Dictionary((golden?.outputs.keys.sorted() ?? []).map { (CoreMLWeightMatcher.identifier($0), $0) }) {
             first, _ in first
         }
@@ -163,7 +170,7 @@ struct CoreMLDecoding {
         }
         guard rows.known else { return }
         let known = Set(names.map(CoreMLWeightMatcher.identifier))
-        for own in actual.keys.sorted() where !known.contains(CoreMLWeightMatcher.output(own)) {
+        for own in actual.keys.sorted() where !known.contains(output(own)) {
             let stage: Stage = rows.options.stages.contains(.graph) ? .graph : .outputs
             skip(rows, stage, name(own), "the model has no such output", isRequired: true, &result)
         }

@@ -24,10 +24,13 @@ struct CoreMLWeightMatcher {
         String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     }
 
-    /// Returns the identifier of an output, without the suffix that separates it from a state of the same name.
-    static func output(_ name: String) -> String {
+    /// Returns the identifier of an output, without the suffix that separates it from a state of the same name. A name that ends so
+    /// by itself, as that of a pooler's output does, stays whole.
+    /// - Parameter states: the names of the function's states.
+    static func output(_ name: String, besides states: some Sequence<String>) -> String {
         let suffix = CoreMLModel.outputSuffix
-        return identifier(name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name)
+        let short = identifier(name.hasSuffix(suffix) ? String(name.dropLast(suffix.count)) : name)
+        return states.contains { identifier($0) == short } ? short : identifier(name)
     }
 
     /// The suffixes that converters add to a tensor's name.

@@ -10,12 +10,14 @@ struct EncoderStates {
     let program: ModelPlan
     let model: ReferenceModel?
 
-    typealias Run = (function: Int, feed: FunctionFeed)
+    /// - `isMade`: the original encoder made some of the feed.
+    typealias Run = (function: Int, feed: FunctionFeed, isMade: Bool)
 
     /// Returns the runs with these states, and runs on the encoder's output of functions that take it. Runs for which the file has neither
     /// states nor what they are made from are left out: on zeros, which are those of no encoder, they would say nothing.
     /// - Throws: `RequestError` (unavailable) if no run is left.
-    func given(to runs: [Run], file: String) throws -> [Run] {
+    func given(to runs: [(function: Int, feed: FunctionFeed)], file: String) throws -> [Run] {
+        let runs = runs.map { Run($0.function, $0.feed, false) }
         func missing(_ run: Run) -> [FrozenProgram.State] {
             program.functions[run.function].encoderStates(missingIn: run.feed)
         }
@@ -28,7 +30,8 @@ struct EncoderStates {
             let missing = missing(run)
             guard !missing.isEmpty else { return run }
             guard let values = Self.values(of: missing.map(\.port), in: made[number] ?? []) else { return nil }
-            return (run.function, FunctionFeed(inputs: run.feed.inputs, states: run.feed.states.merging(values) { $1 }))
+            let states = run.feed.states.merging(values) { $1 }
+            return (run.function, FunctionFeed(inputs: run.feed.inputs, states: states), true)
         }
         if given.isEmpty, let lost = runs.first {
             throw RequestError(
@@ -39,7 +42,9 @@ struct EncoderStates {
         return given
             + linked.flatMap { index in
                 made.sorted { $0.key < $1.key }.compactMap { _, made -> Run? in
-                    Self.values(of: program.functions[index].inputs, in: made).map { (index, FunctionFeed(inputs: $0)) }
+                    Self.values(of: program.functions[index].inputs, in: made).map {
+                        (index, FunctionFeed(inputs: $0), true)
+                    }
                 }
             }
     }

@@ -1,5 +1,5 @@
 import AccelByteIO
-import AccelPlatform
+import AccelCalibration
 
 extension ParityReport {
     /// Returns the report for a terminal: a table per stage, the worst lines first, the verdict last.
@@ -189,7 +189,7 @@ extension ParityReport {
             guard error > 0, error.isFinite else { return nil }
             let title = functions.count > 1 ? "\(function): all" : "all"
             return "  \(title) outputs together, by the mean of their relative squared errors: "
-                + "\(Figure.decibels(-10 * log10(error))) dB"
+                + "\(Figure.decibels(WeightLoss.decibels(error))) dB"
         }
     }
 

@@ -162,6 +162,13 @@ public struct ParityReport: Sendable {
         self.seed = seed
     }
 
+    /// Records that functions ran on what the original encoder makes, and not on what the package's does.
+    mutating func feedByOriginal(_ functions: [String]) {
+        inputs +=
+            "; \(functions.joined(separator: ", ")) on what the original encoder makes of it, so that the loss of the package's encoder "
+            + "is not in these figures"
+    }
+
     /// Lists the tensors of a golden file that are no inputs, states or outputs of the function.
     mutating func addUnread(_ golden: Golden, of function: FunctionPlan) {
         let (taken, given) = (

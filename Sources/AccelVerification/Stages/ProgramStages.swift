@@ -113,6 +113,9 @@ struct ProgramStages: StageRunner {
         var stages: Set<Stage>
     }
 
+    /// - `isMade`: the original encoder made some of the feed.
+    private typealias Given = (function: Int, feed: FunctionFeed, golden: Golden?, isMade: Bool)
+
     mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws {
         let runner = PackageRunner(program, threads: options.threads)
         let stored = StoredWeights(program.weights)
@@ -191,9 +194,11 @@ struct ProgramStages: StageRunner {
             if case .file = options.inputs {
                 report.countRuns(
                     (decoded?.runs ?? 0) + given.count { decoded?.functions.contains($0.function) != true })
+                let made = Set(given.filter(\.isMade).map(\.function)).subtracting(decoded?.functions ?? [])
+                if !made.isEmpty { report.feedByOriginal(made.sorted().map { program.functions[$0].name }) }
             }
             if let golden = options.inputs.golden { requireOutputs(of: golden, running: given) }
-            for (index, feed, golden) in given {
+            for (index, feed, golden, _) in given {
                 // One sample is enough for the operators.
                 let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: index) == nil
                 var stages: Set<Stage> = isFirst ? [.operators, .graph, .outputs] : [.graph, .outputs]
@@ -243,7 +248,7 @@ struct ProgramStages: StageRunner {
 
     /// Lists the outputs of each sample of a golden that only functions have which do not take its inputs: else they would pass unseen.
     private mutating func requireOutputs(
-        of golden: Golden, running runs: [(function: Int, feed: FunctionFeed, golden: Golden?)]
+        of golden: Golden, running runs: [Given]
     ) {
         for sample in golden.samples {
             let own = runs.filter { $0.golden?.suffix == sample.suffix }
@@ -274,27 +279,18 @@ struct ProgramStages: StageRunner {
     }
 
     /// Returns the runs for the given inputs.
-    private mutating func given(
-        _ source: InputSource
-    ) throws -> [(function: Int, feed: FunctionFeed, golden: Golden?)] {
+    private func given(_ source: InputSource) throws -> [Given] {
         switch source {
         case .golden(let golden):
             return try golden.samples.flatMap { sample in
                 try InputMatcher(golden: sample).functions(of: program)
                     .filter { missingState(of: program.functions[$0.function], in: sample) == nil }
-                    .map { ($0.function, $0.feed, sample) }
+                    .map { ($0.function, $0.feed, sample, false) }
             }
         case .file(let path):
             let runs = try InputMatcher(file: path).functions(of: program)
-            let given = try EncoderStates(program: program, model: model).given(to: runs, file: path)
-            let own = Set(runs.map(\.function))
-            let linked = Set(given.map(\.function)).subtracting(own).sorted().map { program.functions[$0].name }
-            if !linked.isEmpty {
-                report.inputs +=
-                    "; \(linked.joined(separator: ", ")) on what the original encoder makes of it (the loss of the package's encoder "
-                    + "is not in these figures; with tokens in the file, too, it is)"
-            }
-            return given.map { ($0.function, $0.feed, nil) }
+            return try EncoderStates(program: program, model: model).given(to: runs, file: path)
+                .map { ($0.function, $0.feed, nil, $0.isMade) }
         case .seeded:
             guard model != nil else { throw InputSource.nothingToCompareWith }
             return []

@@ -253,11 +253,12 @@ enum CacheCommand: Command {
                 guard let exporter = Exporters.all.first(where: { $0.name == format }) else { return nil }
                 return { try exporter.provenance(ofExport: $0) }
             }, progress: { progress.step($0) })
+        let damaged = damage.map { "\($0.path): \($0.reason)" }
         // A log of errors only has to name them.
-        if console.isQuiet { for file in damage { console.error("\(file.path): \(file.reason)") } }
+        if console.isQuiet { damaged.forEach(console.error) }
         let foreign = cache.foreign
         let remark = "left alone, accelc has not made it"
-        let lines = damage.map { "\($0.path): \($0.reason)" } + foreign.map { "\($0): \(remark)" }
+        let lines = damaged + foreign.map { "\($0): \(remark)" }
         let verdict =
             damage.isEmpty ? "the cache is sound" : repairing ? "quarantined; it is made again when it is needed" : ""
         let found: [JSON] = damage.map {

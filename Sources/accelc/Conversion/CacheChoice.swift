@@ -22,7 +22,7 @@ enum CacheChoice {
         excludes: ["no-cache"])
     static let remote = Option(
         "remote-cache", .text("URL"),
-        "a cache server, asked for packages and weights (from 256 KiB on) that are not in the cache, and told what is made: "
+        "a cache server, asked for what is not in the cache (of weights, for those from 256 KiB on) and told what is made: "
             + "any that answers GET, HEAD and PUT of URL/ac/KEY and URL/cas/KEY, such as nginx with WebDAV or bazel-remote "
             + "(default: $ACCELC_REMOTE_CACHE; $ACCELC_REMOTE_AUTHORIZATION is sent as the header Authorization)")
     static let trustShared = Option(

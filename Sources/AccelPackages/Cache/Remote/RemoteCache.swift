@@ -94,7 +94,7 @@ public final class RemoteCache: Sendable {
         }
         guard isFirst else { return }
         warn(
-            "results on the cache server \(name) are damaged, and are made again\(isReadOnly ? "" : " and sent again"): "
+            "results on the cache server \(name) are damaged, and a conversion makes them again\(isReadOnly ? "" : " and sends them"): "
                 + "the content of cas/\(example) has another digest"
                 + (damaged.count > 1 ? ", as \(Wording.count(damaged.count - 1, "other")) have" : ""))
     }
