@@ -17,6 +17,8 @@ public protocol ModelSource: Sendable {
     var deviations: [String] { get }
     /// Whether the files have a tokenizer that packages do not get, which `remarks` say.
     var hasUnreadTokenizer: Bool { get }
+    /// The weights whose codes another search may have made than the one of their scheme, such as one by an importance matrix.
+    var freeCodes: Set<String> { get }
     /// The files that were opened so far. A conversion records their digests and checks them again at its end.
     var files: ModelFiles { get }
     /// Sources that are not among `files`, with digests from the format's own checks.
@@ -77,6 +79,7 @@ extension ModelSource {
     public var remarks: [String] { [] }
     public var deviations: [String] { [] }
     public var hasUnreadTokenizer: Bool { false }
+    public var freeCodes: Set<String> { [] }
     public var knownSources: [Provenance.Source] { [] }
     public var assets: [Asset] { get throws { [] } }
     public var missingTensors: [String] { get throws { [] } }

@@ -12,6 +12,8 @@ protocol SingleModelSource: ModelSource {
     var configuration: JSONField { get }
     /// The encoded weights, by their names in checkpoints.
     var encoded: [String: CompressedTensor] { get }
+    /// The bytes of encoded weights in the files, where these are not those of their encoding.
+    var fileBytes: [String: Int] { get }
     /// The other tensors, under their names in checkpoints.
     var plain: [StoredTensor] { get }
     /// The names of the tensors in the files.
@@ -22,6 +24,7 @@ protocol SingleModelSource: ModelSource {
 
 extension SingleModelSource {
     func isTransposed(_ name: String) -> Bool { false }
+    var fileBytes: [String: Int] { [:] }
 
     public var abilities: Set<SourceAbility> { [.tensors, .graph] }
 
@@ -35,7 +38,7 @@ extension SingleModelSource {
         let quantized = encoded.values.map { weight in
             SourceWeight(
                 name: weight.name, shape: weight.shape, scheme: weight.codec.specification,
-                storedBits: weight.byteCount * 8, codeBits: weight.codeBits
+                storedBits: (fileBytes[weight.name] ?? weight.byteCount) * 8, codeBits: weight.codeBits
             ) {
                 StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
             }

@@ -26,6 +26,10 @@ public struct Parity: Sendable {
         /// that accelc has, which may take other bytes.
         public var storedBits: [String: Int] = [:]
 
+        /// The weights of a model of another format whose codes need not be those of a conversion, such as those that a file of another
+        /// tool has.
+        public var freeCodes: Set<String> = []
+
         /// Creates options; by default all stages run on drawn inputs within the default limits.
         public init(
             stages: Set<Stage> = Set(Stage.allCases), inputs: InputSource = .seeded(InputSource.defaultSeed),

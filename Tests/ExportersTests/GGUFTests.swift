@@ -120,6 +120,58 @@ struct GGUFTests {
         ("bert_base", [:], "stored"), ("gemma_early", [:], "stored"),
     ]
 
+    @Test(
+        "Codes and scales of other schemes fill blocks of ggml's types, and are read back as they were",
+        arguments: [
+            ("int4", "Q4_0"), ("int4:block=64,range=7", "Q4_0"), ("int4:block=channel,method=gptq", "Q4_0"),
+            ("affine:bits=4,block=32", "Q4_1"), ("affine:bits=5,block=64", "Q5_1"), ("q4_0:fit=mse", "Q4_0"),
+        ])
+    func repacked(scheme: String, type: String) throws {
+        let codec = try Codecs.codec(scheme)
+        for shape in [[3, 64], [2, 192]] as [Shape] {
+            let floats: [Float] = (0..<shape.count).map { index in
+                let scale = Float(1 + index / 40)
+                return scale * sin(Float(index * index % 97))
+            }
+            let source = StoredTensor(name: "w", floats: floats, shape: shape)
+            let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
+            let found = try #require(GGMLType.holding(codec, shape))
+            #expect(found.name == type)
+            let blocks = found.blocks(of: weight)
+            #expect(blocks.count == found.byteCount(shape))
+            // What llama.cpp reads: the weights of the type's own codec.
+            let own = try CompressedTensor(
+                name: "w", elementType: .float32, shape: shape, codec: Codecs.codec(type.lowercased()),
+                sections: found.sections(of: blocks))
+            #expect(own.floats() == weight.floats())
+            let back = try #require(found.codes(blocks, of: shape, by: codec))
+            #expect(back.codec.specification == weight.codec.specification && back.sections == weight.sections)
+        }
+    }
+
+    @Test(
+        "Other codes than those of 32 weights, scales of float16 and 4 or 5 bits fill no blocks",
+        arguments: [
+            "int4:block=16", "int4:mode=asymmetric", "int4:scales=float32", "affine:bits=3,block=32",
+            "affine:bits=4,block=32,scales=bfloat16", "affine:bits=4,block=32,scales=weight", "nf4:block=64",
+        ])
+    func notRepacked(scheme: String) throws {
+        #expect(GGMLType.holding(try Codecs.codec(scheme), [4, 64]) == nil)
+        #expect(GGMLType.holding(try Codecs.codec("int4:block=channel"), [4, 48]) == nil)
+    }
+
+    @Test("Blocks whose scales differ are not those of a longer block")
+    func differingScales() throws {
+        let codec = try Codecs.codec("int4:block=64")
+        let source = StoredTensor(name: "w", floats: (0..<64).map { Float($0) }, shape: [1, 64])
+        let type = try #require(GGMLType.holding(codec, [1, 64]))
+        let blocks = type.blocks(of: try CompressedTensor.compressing(source, with: codec, threads: 1).tensor)
+        var bytes = blocks.withBytes { Array($0) }
+        #expect(type.codes(ByteView(bytes), of: [1, 64], by: codec) != nil)
+        bytes[18] ^= 1
+        #expect(type.codes(ByteView(bytes), of: [1, 64], by: codec) == nil)
+    }
+
     @Test("An export reads back as the same weights, under their names and in their order", arguments: families.indices)
     func roundTrip(index: Int) throws {
         let (fixture, changes, scheme) = Self.families[index]

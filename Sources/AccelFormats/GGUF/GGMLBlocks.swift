@@ -4,14 +4,31 @@ import AccelWeightCompression
 
 /// Between the blocks of a type and the sections of the codec that stands for it.
 extension GGMLType {
-    /// Returns the blocks of a weight that the type's codec encoded, in whole blocks.
+    /// Returns the blocks of a weight whose codec the type holds, in whole blocks.
     func blocks(of weight: CompressedTensor) -> ByteView {
-        weight.codec is MXFP4Codec ? Self.microscaled(weight.sections[0], weight.sections[1]) : weight.sections[0]
+        if weight.codec is MXFP4Codec { return Self.microscaled(weight.sections[0], weight.sections[1]) }
+        return GGMLRepacking(of: weight.codec, weight.shape)?.blocks(of: weight) ?? weight.sections[0]
     }
 
-    /// Returns the sections of the type's codec for the blocks of a tensor.
+    /// Returns the sections of the type's own codec for the blocks of a tensor.
     func sections(of blocks: ByteView) -> [ByteView] {
         storage == .codec(MXFP4Codec.name) ? Self.codesAndScales(blocks) : [blocks]
+    }
+
+    /// Returns the codec of a tensor, and its sections for the tensor's blocks.
+    /// - Parameter codec: what made the codes.
+    /// - Returns: nil if the codec does not have such blocks.
+    func codes(
+        _ blocks: ByteView, of shape: Shape, by codec: any WeightCodec
+    ) -> (codec: any WeightCodec, sections: [ByteView])? {
+        if storage == .codec(codec.name) {
+            // Files do not have the importance that a weighted search had.
+            return (codec.method == .weighted ? codec.dataFree : codec, sections(of: blocks))
+        }
+        guard let repacking = GGMLRepacking(of: codec, shape), repacking.type == self,
+            let sections = repacking.sections(of: blocks, shape)
+        else { return nil }
+        return (codec, sections)
     }
 
     /// Bytes of the codes of 32 weights.

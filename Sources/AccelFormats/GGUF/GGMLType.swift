@@ -54,8 +54,17 @@ struct GGMLType: Equatable, Sendable {
     static func numbered(_ id: UInt32) -> GGMLType? { numbered[id] }
     /// Returns the type of plain elements; nil if there is none.
     static func plain(_ type: ElementType) -> GGMLType? { all.first { $0.storage == .plain(type) } }
+    /// Returns the type that has a codec's weights as they are: its own type, or one that its codes and scales fit. Nil if there is
+    /// none.
+    static func holding(_ codec: any WeightCodec, _ shape: Shape) -> GGMLType? {
+        coded(by: codec) ?? GGMLRepacking(of: codec, shape)?.type
+    }
+
     /// Returns the type whose blocks a codec writes; nil if there is none.
     static func coded(by codec: any WeightCodec) -> GGMLType? { all.first { $0.storage == .codec(codec.name) } }
+
+    /// Returns the type of this name; nil if there is none.
+    static func named(_ name: String) -> GGMLType? { all.first { $0.name == name } }
 
     static let float32 = GGMLType(0, "F32", .float32)
     static let float16 = GGMLType(1, "F16", .float16)

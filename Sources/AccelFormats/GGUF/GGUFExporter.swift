@@ -11,7 +11,7 @@ public struct GGUFExporter: Exporter {
     public static let summary = "a folder with a GGUF file (OUT/model.gguf, with the tokenizer, for llama.cpp)"
     public static let options = [ExportOption.allowFallback]
     public static let output = GGUFFolder.list.kind
-    public static let version = 6
+    public static let version = 7
     public static let dependsOnShapes = false
     public static let plainScheme = "stored"
 
@@ -31,7 +31,8 @@ public struct GGUFExporter: Exporter {
         try model.functions.refuseRoundedActivations(in: "GGUF")
         let architecture = try GGUFArchitecture.family(model.family)
         _ = try GGUFSettings(of: model.assets, for: architecture)
-        let places = try GGUFPlace.places(of: model.plan.map(\.source.name), in: architecture, model.origins)
+        let places = try GGUFPlace.places(
+            of: model.plan.map { ($0.source.name, $0.source.shape) }, in: architecture, model.origins)
         var gaps: [String: String] = [:]
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
@@ -61,7 +62,7 @@ public struct GGUFExporter: Exporter {
         let settings = try GGUFSettings(of: model.assets, for: architecture)
         let tokenizer = try GGUFTokenizer(of: model.assets, vocabulary: settings.vocabulary)
         let weights = model.program.weights.map(\.tensor)
-        let places = try GGUFPlace.places(of: weights.map(\.name), in: architecture, model.origins)
+        let places = try GGUFPlace.places(of: weights.map { ($0.name, $0.shape) }, in: architecture, model.origins)
         let placed = try weights.compactMap { weight in
             try places[weight.name].map { place in
                 let tensor = try place.tensor(of: weight, heads: settings.heads, keyHeads: settings.keyHeads)
@@ -73,7 +74,10 @@ public struct GGUFExporter: Exporter {
         let matrices = tensors.filter { $0.shape.rank > 1 }
         let folder = GGUFFolder(
             metadata: Self.general(architecture, fileType) + settings.metadata + tokenizer.metadata
-                + [(GGUFFolder.typesKey, GGUFFolder.types(of: weights, places))],
+                + [
+                    (GGUFFolder.typesKey, GGUFFolder.types(of: weights, places)),
+                    (GGUFFolder.schemesKey, GGUFFolder.schemes(of: weights, places)),
+                ],
             tensors: settings.tensors + tensors, provenance: model.provenance)
         try folder.write(to: path, shardBytes: shardBytes)
         var remarks = settings.remarks + (tokenizer.remark.map { [$0] } ?? [])

@@ -43,6 +43,37 @@ struct GGUFFolder {
         return Dictionary(types) { first, _ in first }
     }
 
+    /// The key of the schemes of weights whose codes their types do not tell: a JSON object.
+    static let schemesKey = "accelc.schemes"
+
+    /// Returns the schemes of weights whose codes another scheme made than the one of their type's name.
+    static func schemes(of weights: [CompressedTensor], _ places: [String: GGUFPlace]) -> GGUFValue {
+        let members = weights.compactMap { weight -> JSON.Member? in
+            guard let place = places[weight.name],
+                case .type(let type) = place.storage(
+                    of: weight.codec, elementType: weight.elementType, shape: weight.shape),
+                case .codec(let name) = type.storage,
+                weight.codec.specification != (try? Codecs.codec(name))?.specification
+            else { return nil }
+            return JSON.Member(place.name, .string(weight.codec.specification))
+        }
+        return .string(JSON.object(members.sorted { $0.key < $1.key }).text())
+    }
+
+    /// Reads the schemes of a file; nil if another tool wrote it, or accelc before it wrote any.
+    /// - Throws: `FormatError` for other text than `schemes` gives.
+    static func schemes(in file: GGUFFile) throws -> [String: any WeightCodec]? {
+        guard case .string(let text)? = file[schemesKey] else { return nil }
+        let place = "\(file.path), key \(schemesKey)"
+        let document = JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: place), file: place)
+        let schemes = try document.members().map { name, field in
+            do { return (name, try Codecs.codec(try field.string())) } catch let error as RequestError {
+                throw field.error("names no scheme: \(error)")
+            }
+        }
+        return Dictionary(schemes) { first, _ in first }
+    }
+
     /// Writes all files.
     /// - Parameters:
     ///   - path: an empty or absent folder, which the caller publishes.

@@ -19,7 +19,7 @@ extension GGUFExporter {
     public static var families: [String]? { GGUFArchitecture.all.map(\.family) }
 
     public static func unsupportedReason(of codec: any WeightCodec, shape: Shape) -> String? {
-        let type = codec.plainType(of: .float32).map(GGMLType.plain) ?? GGMLType.coded(by: codec)
+        let type = codec.plainType(of: .float32).map(GGMLType.plain) ?? GGMLType.holding(codec, shape)
         guard let type else { return "GGUF cannot express \(codec.name)" }
         return shape.columns % type.elements == 0 ? nil : "its rows are not whole blocks of \(type.elements)"
     }

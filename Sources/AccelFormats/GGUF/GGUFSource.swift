@@ -10,6 +10,8 @@ public struct GGUFSource: SingleModelSource {
     let configuration: JSONField
     let folder: String
     let encoded: [String: CompressedTensor]
+    let fileBytes: [String: Int]
+    public let freeCodes: Set<String>
     let plain: [StoredTensor]
     let names: Set<String>
     public let hasUnreadTokenizer: Bool
@@ -30,16 +32,22 @@ public struct GGUFSource: SingleModelSource {
         names = Set(tensors.map(\.name))
         hasUnreadTokenizer = parts[0]["tokenizer.ggml.tokens"] != nil
         let reader = GGUFReader(read.architecture, configuration, try GGUFFolder.types(in: parts[0]))
+        let schemes = try GGUFFolder.schemes(in: parts[0])
         var (encoded, plain) = ([String: CompressedTensor](), [StoredTensor]())
+        var (bytes, free) = ([String: Int](), Set<String>())
         for part in parts {
             for tensor in part.tensors where !Self.settings.contains(tensor.name) {
-                switch try reader.weight(tensor, of: part.path) {
+                let scheme = schemes?[tensor.name]
+                switch try reader.weight(tensor, by: scheme, of: part.path) {
                 case .plain(let tensor): plain.append(tensor)
-                case .encoded(let weight): encoded[weight.name] = weight
+                case .encoded(let weight):
+                    (encoded[weight.name], bytes[weight.name]) = (weight, tensor.bytes.count)
+                    let isKnown = schemes != nil && scheme?.method != .weighted
+                    if !isKnown { free.insert(weight.name) }
                 }
             }
         }
-        (self.encoded, self.plain) = (encoded, plain)
+        (self.encoded, self.plain, fileBytes, freeCodes) = (encoded, plain, bytes, free)
         files = ModelFiles(in: folder, holding: parts.map(\.source))
     }
 
@@ -128,8 +136,9 @@ private struct GGUFReader {
     }
 
     /// Returns a tensor under its name in checkpoints.
+    /// - Parameter scheme: what made its codes, if the file says that it was not the one of the type's name.
     /// - Throws: `RequestError` for a tensor or a type that is not supported; `FormatError` for rows that are not whole heads.
-    func weight(_ tensor: GGUFTensor, of file: String) throws -> Weight {
+    func weight(_ tensor: GGUFTensor, by scheme: (any WeightCodec)?, of file: String) throws -> Weight {
         guard let (module, name) = architecture.tensor(named: tensor.name) else {
             throw RequestError(
                 "\(file), tensor \(quoted(tensor.name)): the family \(architecture.family) of accelc has no such tensor",
@@ -154,10 +163,16 @@ private struct GGUFReader {
             }
             return .plain(types[tensor.name].flatMap(stored.narrowed) ?? stored)
         case .codec(let specification):
+            guard let codes = tensor.type.codes(bytes, of: tensor.shape, by: try scheme ?? Codecs.codec(specification))
+            else {
+                throw FormatError(
+                    file: file, location: .tensor(tensor.name, index: nil),
+                    reason: "blocks of \(tensor.type.name) are not codes of \(scheme?.specification ?? specification)")
+            }
             return .encoded(
                 try CompressedTensor(
-                    name: name, elementType: types[tensor.name] ?? .float32, shape: tensor.shape,
-                    codec: try Codecs.codec(specification), sections: tensor.type.sections(of: bytes), file: file))
+                    name: name, elementType: types[tensor.name] ?? .float32, shape: tensor.shape, codec: codes.codec,
+                    sections: codes.sections, file: file))
         case .unread:
             throw RequestError(
                 "\(file), tensor \(quoted(tensor.name)): weights of type \(tensor.type.name) are not supported (supported: "

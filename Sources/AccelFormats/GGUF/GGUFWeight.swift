@@ -8,14 +8,17 @@ struct GGUFPlace {
     let architecture: GGUFArchitecture
     let module: GGUFArchitecture.Module
     let name: String
+    /// A number that divides the rows' lengths of all matrices of the model, so that advice is good for each of them.
+    let commonColumns: Int
 
     /// Returns the places of weights, by their names. The pooler of BERT has none: llama.cpp pools by itself.
     /// - Throws: `RequestError` for a tensor that llama.cpp does not read.
     static func places(
-        of weights: [String], in architecture: GGUFArchitecture, _ origins: TensorOrigins
+        of weights: [(name: String, shape: Shape)], in architecture: GGUFArchitecture, _ origins: TensorOrigins
     ) throws -> [String: GGUFPlace] {
         var places: [String: GGUFPlace] = [:]
-        for weight in weights where !isLeftOut(weight, architecture) {
+        let columns = commonColumns(of: weights.map(\.shape))
+        for (weight, _) in weights where !isLeftOut(weight, architecture) {
             guard let (module, suffix) = architecture.module(of: weight) else {
                 throw RequestError("GGUF: llama.cpp's \(architecture.name) reads no tensor like \(quoted(weight))")
             }
@@ -34,9 +37,15 @@ struct GGUFPlace {
                     "GGUF: llama.cpp's \(architecture.name) has no head of its own, but the model has \(weight)")
             }
             places[weight] = GGUFPlace(
-                architecture: architecture, module: module, name: architecture.name(module, suffix))
+                architecture: architecture, module: module, name: architecture.name(module, suffix),
+                commonColumns: columns)
         }
         return places
+    }
+
+    /// Returns the largest number that divides the rows' lengths of all matrices.
+    static func commonColumns(of shapes: [Shape]) -> Int {
+        shapes.filter { $0.rank == 2 }.reduce(0) { greatestCommonDivisor($0, $1.columns) }
     }
 
     static func isLeftOut(_ weight: String, _ architecture: GGUFArchitecture) -> Bool {
@@ -62,8 +71,9 @@ extension GGUFPlace {
             }
             return .type(plain)
         }
-        guard let type = GGMLType.coded(by: codec) else {
-            return .unsupported("GGUF cannot express \(codec.name): use \(Self.nearest(to: codec, shape))")
+        guard let type = GGMLType.holding(codec, shape) else {
+            return .unsupported(
+                "GGUF cannot express \(codec.specification): use \(Self.nearest(to: codec, columns: commonColumns))")
         }
         guard shape.columns % type.elements == 0 else {
             return .unsupported(
@@ -73,12 +83,12 @@ extension GGUFPlace {
         return .type(type)
     }
 
-    /// Returns the scheme of GGUF files that is nearest to a codec.
-    static func nearest(to codec: any WeightCodec, _ shape: Shape) -> String {
+    /// Returns the scheme of GGUF files that is nearest to a codec and fits rows of this many weights.
+    static func nearest(to codec: any WeightCodec, columns: Int) -> String {
         let known = ["int8": 8, "float8": 8, "int4": 4, "nf4": 4]
         let bits = max(codec.values.integer("bits") ?? known[codec.name] ?? 4, 2)
-        guard shape.columns % 32 == 0 else { return "float16" }
-        if bits <= 6, shape.columns % 256 == 0 { return "q\(bits)_k" }
+        guard columns % 32 == 0 else { return "float16" }
+        if bits <= 6, columns % 256 == 0 { return "q\(bits)_k" }
         return bits <= 4 ? "q4_0" : bits == 5 ? "q5_0" : "q8_0"
     }
 

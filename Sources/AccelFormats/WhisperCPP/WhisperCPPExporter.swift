@@ -11,11 +11,10 @@ public struct WhisperCPPExporter: Exporter {
     public static let summary = "a folder with a file of whisper.cpp (OUT/ggml-model.bin), for Whisper"
     public static let options: [ExportOption] = []
     public static let output = list.kind
-    public static let version = 3
+    public static let version = 4
     public static let dependsOnShapes = false
     public static let mixesSchemes = false
-    /// As whisper.cpp's own converter stores convolutions, and rounds positions.
-    public static let plainScheme = "float16"
+    public static let plainScheme = "stored"
 
     static let fileName = "ggml-model.bin"
     private static let list = ExportList(format: name, title: "a whisper.cpp model", suffixes: [".bin"])
@@ -33,16 +32,20 @@ public struct WhisperCPPExporter: Exporter {
         _ = try WhisperSettings(
             of: model.assets,
             Dictionary(model.plan.map { (Self.own($0.source.name), $0.source.shape) }) { first, _ in first })
-        var types = WhisperTypes()
+        var types = WhisperTypes(model.plan.map(\.source.shape))
         var plain: [String: String] = [:]
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
             let name = Self.own(source.name)
-            guard source.shape.rank > 1 else { continue }
-            if WhisperNames.role(of: name, source.shape) == .matrix {
-                try types.add(name, codec, source.elementType, source.shape)
-            } else if codec.plainType(of: source.elementType) == nil {
-                plain[source.name] = "whisper.cpp reads convolutions and positions as plain numbers"
+            switch WhisperNames.role(of: name, source.shape) {
+            case .matrix: try types.add(name, codec, source.elementType, source.shape)
+            case .convolution:
+                guard codec.plainType(of: source.elementType) == nil else { continue }
+                plain[source.name] = "whisper.cpp reads convolutions as plain numbers"
+            case .floats:
+                // Rounding what is stored as float32 in any case would only lose accuracy.
+                guard codec.plainType(of: source.elementType) != source.elementType else { continue }
+                plain[source.name] = "whisper.cpp reads vectors and positions in float32 only"
             }
         }
         return plain
@@ -69,7 +72,7 @@ public struct WhisperCPPExporter: Exporter {
         if let other = Set(weights.keys).subtracting(names.map(\.own)).min() {
             throw RequestError("whisper.cpp reads no tensor like \(quoted(other)); its head is the word embeddings")
         }
-        var types = WhisperTypes()
+        var types = WhisperTypes(weights.values.map(\.shape))
         let ordered = try names.map { own, file in
             guard let weight = weights[own] else {
                 throw RequestError(
@@ -145,6 +148,10 @@ public struct WhisperCPPExporter: Exporter {
 struct WhisperTypes {
     private(set) var type: GGMLType?
     private var first = ""
+    private let columns: Int
+
+    /// - Parameter shapes: of all weights.
+    init(_ shapes: [Shape]) { columns = GGUFPlace.commonColumns(of: shapes) }
 
     /// - Parameter ofPackage: the scheme is that of a package; a model's are checked before it is compressed.
     /// - Throws: `RequestError` for a scheme that whisper.cpp lacks, or another one than that of the matrices before.
@@ -153,9 +160,10 @@ struct WhisperTypes {
     ) throws {
         let plain = codec.plainType(of: elementType).map { GGMLType.plain($0) } ?? GGMLType.coded(by: codec)
         guard let found = plain, WhisperFile.fileTypes[found.name] != nil else {
-            let advice = codec.plainType(of: elementType) == nil ? GGUFPlace.nearest(to: codec, shape) : "float16"
+            let advice =
+                codec.plainType(of: elementType) == nil ? GGUFPlace.nearest(to: codec, columns: columns) : "float16"
             let reason =
-                "whisper.cpp cannot express \(codec.plainType(of: elementType)?.rawValue ?? codec.name): use \(advice)"
+                "whisper.cpp cannot express \(codec.plainType(of: elementType)?.rawValue ?? codec.specification): use \(advice)"
             throw ofPackage
                 ? RequestError.packageScheme(of: name, reason, hasFallback: false)
                 : RequestError("weight \(quoted(name)): \(reason)")

@@ -15,7 +15,7 @@ extension WhisperCPPExporter {
 
     public static func unsupportedReason(of codec: any WeightCodec, shape: Shape) -> String? {
         do {
-            var types = WhisperTypes()
+            var types = WhisperTypes([shape])
             try types.add("weight", codec, .float32, shape)
             return nil
         } catch {

@@ -12,6 +12,8 @@ public struct WhisperCPPSource: SingleModelSource {
     let encoded: [String: CompressedTensor]
     let plain: [StoredTensor]
     let names: Set<String>
+    /// Files do not say how their codes were searched for.
+    public var freeCodes: Set<String> { Set(encoded.keys) }
 
     /// - Throws: `FormatError` if the file is corrupt, or lacks a tensor; `RequestError` if it cannot be read.
     init(_ path: String) throws {

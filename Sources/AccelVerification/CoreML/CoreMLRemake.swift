@@ -11,6 +11,8 @@ struct CoreMLRemake {
     private(set) var isMade = true
     /// The error bounds of the model's weights whose codes it does not determine, by their names.
     private(set) var bounds: [String: RowBound] = [:]
+    /// The schemes by which the recipe compresses the model's weights, by their names. A package may store such a weight as plain numbers.
+    private(set) var schemes: [String: SchemeTolerance] = [:]
     private var open: [String] { bounds.keys.sorted() }
 
     /// Returns whether a weight of the package or the model was compared exactly and is equal.
@@ -27,6 +29,9 @@ struct CoreMLRemake {
             let functions = try Self.functions(of: package, programs)
             let recipe = try Self.recipe(of: package)
             var program = try recipe.compressing(functions, threads: threads)
+            schemes = Dictionary(program.weights.map { ($0.tensor.name, SchemeTolerance.line(for: $0.tensor)) }) {
+                first, _ in first
+            }
             let loss = RowBound.loss(of: program.weights.map(\.tensor))
             for planned in recipe.plan(for: functions) where planned.choice.codec.method.usesStatistics {
                 bounds[planned.source.name] = try RowBound(

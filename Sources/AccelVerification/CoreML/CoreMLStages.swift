@@ -113,7 +113,7 @@ struct CoreMLStages: StageRunner {
             threads: options.threads,
             asksForNearest: isMadeOfReference && remake?.isMade != true && !package.dependsOnCalibration,
             isProved: { remake?.proves($0) ?? tables.contains(CoreMLWeightMatcher.identifier($0)) },
-            bounds: remake?.bounds ?? [:])
+            schemes: remake?.schemes ?? [:], bounds: remake?.bounds ?? [:])
         let result = try blaming { try stage.run(weights, progress: progress) }
         stored = result.stored
         guard options.stages.contains(.weights) else { return }
@@ -129,7 +129,8 @@ struct CoreMLStages: StageRunner {
 
     mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws {
         guard !options.stages.isDisjoint(with: [.graph, .outputs]) else { return }
-        let weakest = weights.filter { $0.shape.rank >= 2 }.map(SchemeTolerance.line).min { $0.output < $1.output }
+        let lines = weights.filter { $0.shape.rank >= 2 }.map { SchemeTolerance.line(for: $0) }
+        let weakest = (lines + (remake?.schemes.values ?? [:].values)).min { $0.output < $1.output }
         var report = report
         try blaming { try checkFunctions(weakest, &report, progress) }
         self.report = report

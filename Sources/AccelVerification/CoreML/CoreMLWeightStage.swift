@@ -16,6 +16,8 @@ struct CoreMLWeightStage {
     /// Returns whether a weight of the package or of the model needs no comparison here: the repeated export compared
     /// it exactly, or the outputs of functions check it.
     var isProved: (String) -> Bool = { _ in false }
+    /// The schemes that plain numbers may have been decoded from, by the model's names.
+    var schemes: [String: SchemeTolerance] = [:]
     /// The error bounds of weights whose codes cannot be proved, by the model's names.
     var bounds: [String: RowBound] = [:]
 
@@ -56,7 +58,9 @@ struct CoreMLWeightStage {
             let original = match.floats(as: weight.shape)
             let metrics = Metrics(elements, against: original)
             result.metrics.merge(metrics)
-            let tolerance = budget?.tolerance(forWeight: match.source.name) ?? .scheme(of: weight)
+            let tolerance =
+                budget?.tolerance(forWeight: match.source.name)
+                ?? .scheme(of: weight, decodedFrom: schemes[match.source.name])
             var failure = tolerance.failureReason(for: metrics)
             if asksForNearest, weight.isCompressed {
                 if let codes = try package.nearestCodes(of: weight, for: original) {
@@ -136,16 +140,20 @@ extension CoreMLWeight {
 extension SchemeTolerance {
     /// Returns the line for a weight of a Core ML package, by the bits of its codes. Sparse encodings may lose as much
     /// as one bit does.
-    static func line(for weight: CoreMLWeight) -> SchemeTolerance {
-        // Converters may round uncompressed numbers before they write them in a wider type.
-        if !weight.isCompressed { return table.first { $0.scheme == "float16" } ?? table[0] }
+    /// - Parameter scheme: that of the conversion; an export may store a weight whose scheme Core ML lacks as plain numbers.
+    static func line(for weight: CoreMLWeight, decodedFrom scheme: SchemeTolerance? = nil) -> SchemeTolerance {
+        guard weight.isCompressed else {
+            // Converters may round uncompressed numbers before they write them in a wider type.
+            let plain = table.first { $0.scheme == "float16" } ?? table[0]
+            return [plain, scheme].compactMap(\.self).min { $0.weight < $1.weight } ?? plain
+        }
         return table.first { $0.bits <= min(weight.isSparse ? 0 : weight.codeBits, 8) } ?? table[0]
     }
 }
 
 extension Tolerance {
-    fileprivate static func scheme(of weight: CoreMLWeight) -> Tolerance {
-        let line = SchemeTolerance.line(for: weight)
+    fileprivate static func scheme(of weight: CoreMLWeight, decodedFrom scheme: SchemeTolerance?) -> Tolerance {
+        let line = SchemeTolerance.line(for: weight, decodedFrom: scheme)
         return Tolerance(sqnr: line.weight, origin: "the default for \(line.scheme)")
     }
 }

@@ -34,6 +34,7 @@ struct RowBound {
         case calibration = "codes depend on calibration data"
         case scaling = "channels are scaled by calibration data"
         case version = "codes are of another version of the codec"
+        case search = "codes are of another search than the scheme's own"
     }
 
     /// Squared errors of one weight, as multiples of the expected ones.

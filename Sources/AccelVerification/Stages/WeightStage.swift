@@ -20,6 +20,9 @@ struct WeightStage {
     var isOfAnother = false
     /// The weights that the model's files have encoded, by name.
     var encoded: [String: CompressedTensor] = [:]
+    /// The weights whose codes another search may have made than the one of their scheme. They are equal to a new compression, or held to
+    /// error bounds.
+    var freeCodes: Set<String> = []
     /// Compresses each weight again to compare its bytes; else only its values are compared.
     var provesCodes = true
     /// The number of elements in a block. The sums of a tensor depend on it, so it does not depend on the number of
@@ -83,7 +86,8 @@ struct WeightStage {
         var metrics = Metrics()
         for block in blocks { metrics.merge(block.metrics) }
         // Kept codes are the file's, wherever another quantizer would put them.
-        let violation = isKept(weight) ? nil : blocks.lazy.compactMap(\.violation).first
+        let isFree = isKept(weight) || freeCodes.contains(weight.name)
+        let violation = isFree ? nil : blocks.lazy.compactMap(\.violation).first
         let isTable = model.weights[weight.name] == nil
         let tolerance =
             isTable
@@ -115,6 +119,10 @@ struct WeightStage {
         }
         let again = try Recompression(of: source, as: weight.codec, threads: threads)
         let difference = again?.failureReason(for: weight)
+        if difference != nil, freeCodes.contains(weight.name) {
+            let (bound, failureReason) = try bounded(weight, source, ChannelScaling(), because: .search)
+            return (bound, failureReason)
+        }
         if let again, otherCodecs.isDisjoint(with: weight.codec.values.layers.map(\.codec)) {
             if let difference { return (nil, difference) }
             if let found = recorded[weight.name], !found.isSame(as: again.distortion) {

@@ -114,6 +114,7 @@ enum VerifyCommand: Command {
         options.ranksWeights = source.format.exporter?.mixesSchemes ?? true
         if case .planned = subject {
             options.storedBits = Dictionary(try source.weights.map { ($0.name, $0.storedBits) }) { first, _ in first }
+            options.freeCodes = source.freeCodes
         }
         // Before the model is read and converted.
         if let budget = options.budget {

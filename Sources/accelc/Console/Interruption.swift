@@ -57,17 +57,17 @@ enum Interruption {
         let error = error ?? RequestError("\(reason); nothing half-written is left", status: .interrupted)
         return HelperProcesses.endingAll {
             TemporaryPaths.removeAll {
-                // The sentence is written only if the stream accepts it at once: a stream without a reader must not
-                // block the end.
+                // A stream with a slow reader has a second to accept the sentence; one without a reader must not block the
+                // end.
                 var stream = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
-                if poll(&stream, 1, 0) == 1 {
+                if poll(&stream, 1, 1000) == 1 {
                     let clear = isatty(2) == 1 ? "\r\u{1B}[K" : ""
                     let words = Console.wrapped("accelc: \(reason); nothing half-written is left", for: 2)
                     var sentence = "\(clear)\(words)\n"
                     sentence.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
                 }
                 var output = pollfd(fd: 1, events: Int16(POLLOUT), revents: 0)
-                if poll(&output, 1, 0) == 1, var document = ErrorDocument.take(error) {
+                if poll(&output, 1, 1000) == 1, var document = ErrorDocument.take(error) {
                     document.withUTF8 { _ = write(1, $0.baseAddress, $0.count) }
                 }
                 _exit(error.exitStatus.rawValue)
