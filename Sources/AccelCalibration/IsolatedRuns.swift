@@ -8,20 +8,36 @@ struct IsolatedRuns {
     private let run: SampleRun
     private let part: Program
     private let reference: [[StoredTensor]]
+    /// What stands for the original weights where they are not replaced, by name.
+    private let others: [String: CompressedTensor]
+    /// The error of the outputs with nothing replaced: that of `others`.
+    let error: Double
 
     /// Runs the samples with the original weights.
-    init(_ samples: CalibrationSamples, threads: Int) throws {
+    /// - Parameter others: stands for some of the weights in all other runs.
+    init(_ samples: CalibrationSamples, among others: [CompressedTensor] = [], threads: Int) throws {
         part = samples.part
-        run = try SampleRun(samples, threads: threads)
+        let run = try SampleRun(samples, threads: threads)
+        self.run = run
         try run.run(from: nil, to: nil)
         reference = run.outputs()
+        let read = others.filter { run.reads($0.name) }
+        self.others = Dictionary(read.map { ($0.name, $0) }) { first, _ in first }
+        guard !read.isEmpty else {
+            error = 0
+            return
+        }
+        for tensor in read { try run.replace(tensor) }
+        try run.restart()
+        try run.run(from: nil, to: nil)
+        error = run.error(of: run.outputs(), from: reference)
     }
 
     /// Visits those of the weights that the part reads, in the order of execution.
     /// - Parameters:
     ///   - wantsStatistics: collects the activation statistics of multiplied weights.
-    ///   - body: gets a weight, its statistics, and a function that returns the error that a replacement of this weight alone adds to
-    ///     the outputs (`SampleRun.error`).
+    ///   - body: gets a weight, its statistics, and a function that returns the error of the outputs with a replacement of this weight
+    ///     (`SampleRun.error`).
     func forEach(
         of sources: [StoredTensor], wantsStatistics: Bool = false,
         _ body: (StoredTensor, ActivationStatistics?, (CompressedTensor) throws -> Double) throws -> Void
@@ -58,6 +74,7 @@ struct IsolatedRuns {
     }
 
     private func restore(_ source: StoredTensor) throws {
+        if let other = others[source.name] { return try run.replace(other) }
         try run.replace(CompressedTensor.compressing(source, with: Codecs.codec("stored"), threads: 1).tensor)
     }
 }

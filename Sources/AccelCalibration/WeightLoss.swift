@@ -4,7 +4,8 @@ import AccelPrograms
 public import AccelTensors
 public import AccelWeightCompression
 
-/// The cost of one weight's compression for the outputs, if every other weight is as in the model.
+/// The cost of one weight's compression for the outputs: if every other weight is as in the model, or, for weights that make up for the
+/// errors of others (`method=gptq`), what the outputs gain if this weight is as in the model.
 ///
 /// `verify`, the solver of targets and their reports rank weights by it.
 public struct WeightLoss: Sendable {
@@ -18,6 +19,9 @@ public struct WeightLoss: Sendable {
     public let sqnr: Double
     /// The SQNR is not that of the outputs, but of the call that reads the weight.
     public let isEstimated: Bool
+    /// The SQNR of the outputs with all weights compressed, if `sqnr` is theirs with this one as in the model; nil if it is theirs with
+    /// only this one compressed.
+    public let whole: Double?
     /// A scheme that would lose less; nil if none was tried, or none was found.
     public fileprivate(set) var remedy: Remedy?
 
@@ -36,17 +40,24 @@ public struct WeightLoss: Sendable {
         }
     }
 
-    init(_ name: String, _ scheme: String, bytes: Int, error: Double, remedy: Remedy? = nil) {
+    /// - Parameters:
+    ///   - error: of the outputs, squared error over energy.
+    ///   - whole: the error with all weights compressed, if `error` is that with this one as in the model.
+    init(_ name: String, _ scheme: String, bytes: Int, error: Double, whole: Double? = nil, remedy: Remedy? = nil) {
         (self.name, self.scheme, self.bytes, isEstimated) = (name, scheme, bytes, false)
         sqnr = Self.decibels(error)
+        self.whole = whole.map(Self.decibels)
         self.remedy = remedy
     }
+
+    /// Whether the compression of the weight costs anything that is known.
+    public var isCostly: Bool { whole.map { sqnr > $0 } ?? sqnr.isFinite }
 
     /// Creates an estimate: the loss of the call that reads the weight, and as a remedy the solver's next larger scheme.
     /// - Parameter sqnr: in dB, of the call's result with the stored weight against that with the original one.
     public init(estimating tensor: CompressedTensor, of source: StoredTensor, sqnr: Double) {
         (name, scheme, bytes) = (tensor.name, tensor.codec.values.request, tensor.byteCount)
-        (self.sqnr, isEstimated) = (sqnr, true)
+        (self.sqnr, isEstimated, whole) = (sqnr, true, nil)
         let larger = try? CandidateSchemes.codecs(for: source, like: tensor.codec).lazy
             .filter { $0.bytes > tensor.byteCount }
             .compactMap { codec, bytes in
@@ -64,6 +75,7 @@ public struct WeightLoss: Sendable {
         bytes = try document["bytes"].int(in: 0...Int.max)
         sqnr = try figure(document["sqnr"])
         isEstimated = try document["estimated"].bool()
+        whole = document["whole"].exists ? try figure(document["whole"]) : nil
         let field = document["remedy"]
         guard field.value != .null else { return }
         remedy = Remedy(
@@ -90,7 +102,7 @@ public struct WeightLoss: Sendable {
     public func json(figure: (Double) -> JSON) -> JSON {
         [
             "name": .string(name), "compress": .string(scheme), "bytes": .integer(Int64(bytes)), "sqnr": figure(sqnr),
-            "estimated": .bool(isEstimated),
+            "estimated": .bool(isEstimated), "whole": whole.map(figure) ?? .null,
             "remedy": remedy.map { remedy in
                 [
                     "compress": .string(remedy.scheme), "bytes": .integer(Int64(remedy.bytes)),
@@ -103,7 +115,10 @@ public struct WeightLoss: Sendable {
 
 extension [WeightLoss] {
     /// The weights in the order of their loss, the largest first.
-    public var ranked: [WeightLoss] { sorted { ($0.sqnr, $0.name) < ($1.sqnr, $1.name) } }
+    public var ranked: [WeightLoss] {
+        func key(_ loss: WeightLoss) -> Double { loss.whole == nil ? loss.sqnr : -loss.sqnr }
+        return sorted { (key($0), $0.name) < (key($1), $1.name) }
+    }
 
     /// Measures the loss of weights over samples, and looks for remedies for those that lose most.
     /// - Parameters:
@@ -119,16 +134,24 @@ extension [WeightLoss] {
             self = []
             return
         }
-        let runs = try IsolatedRuns(samples, threads: threads)
+        // What a weight by gptq loses alone, others make up for.
+        let isJoint = read.contains { $0.codec.method == .gptq }
+        let runs = try IsolatedRuns(samples, among: isJoint ? read : [], threads: threads)
+        let whole = isJoint ? runs.error : nil
         var losses: [WeightLoss] = []
         try runs.forEach(of: read.compactMap { sources[$0.name] }) { source, _, error in
             guard let tensor = encoded[source.name] else { return }
+            let replacement =
+                isJoint
+                ? try CompressedTensor.compressing(source, with: Codecs.codec("stored"), threads: threads).tensor
+                : tensor
             losses.append(
                 WeightLoss(
-                    tensor.name, tensor.codec.values.request, bytes: tensor.byteCount, error: try error(tensor)))
+                    tensor.name, tensor.codec.values.request, bytes: tensor.byteCount, error: try error(replacement),
+                    whole: whole))
         }
         losses = losses.ranked
-        let worst = losses.prefix(WeightLoss.treated).filter { $0.sqnr.isFinite }
+        let worst = losses.prefix(WeightLoss.treated).filter(\.isCostly)
         try runs.forEach(of: worst.compactMap { sources[$0.name] }) { source, _, error in
             guard let index = losses.firstIndex(where: { $0.name == source.name }) else { return }
             losses[index].remedy = try WeightLoss.Remedy.finding(
@@ -143,6 +166,14 @@ extension WeightLoss {
     static let treated = 5
     /// A remedy has at most this share of the error: 6 dB less.
     private static let remedyShare = 0.25
+
+    /// Whether a remedy leaves at most `remedyShare` of the error that the weight's compression makes.
+    fileprivate func isEnough(_ remedied: Double) -> Bool {
+        func error(_ decibels: Double) -> Double { pow(10, -decibels / 10) }
+        // The errors of all other weights stay.
+        let rest = whole == nil ? 0 : error(sqnr)
+        return error(remedied) - rest <= Self.remedyShare * (error(whole ?? sqnr) - rest)
+    }
 }
 
 extension WeightLoss.Remedy {
@@ -157,12 +188,10 @@ extension WeightLoss.Remedy {
             guard let advised = advised(codec, for: own) else { continue }
             let tensor = try CompressedTensor.compressing(source, with: codec, threads: threads).tensor
             let sqnr = WeightLoss.decibels(try error(tensor))
-            if sqnr > best?.sqnr ?? loss.sqnr { best = WeightLoss.Remedy(codec: advised, bytes: bytes, sqnr: sqnr) }
-            if sqnr >= loss.sqnr - 10 * log10(WeightLoss.remedyShare) { break }
-        }
-        // What gptq makes of it depends on the weights before it, so that only a conversion shows it.
-        guard own?.method != .gptq else {
-            return best.map { WeightLoss.Remedy(codec: $0.codec, bytes: $0.bytes, sqnr: nil) }
+            if sqnr > best?.sqnr ?? loss.whole ?? loss.sqnr {
+                best = WeightLoss.Remedy(codec: advised, bytes: bytes, sqnr: sqnr)
+            }
+            if loss.isEnough(sqnr) { break }
         }
         return best
     }

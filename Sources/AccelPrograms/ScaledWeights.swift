@@ -8,7 +8,8 @@ public struct ScaledWeights: Sendable {
         /// The weight reads no scaling site.
         case noSite = "method=awq needs inputs whose channels a weight makes and nothing else reads"
         /// No scaling reduces the error of the outputs.
-        case nothingGained = "method=awq would bring what it gives no nearer to what it should"
+        case nothingGained =
+            "method=awq, which scales by powers of two, would bring what it gives no nearer to what it should"
     }
 
     /// The scaling of each rescaled weight, by name.

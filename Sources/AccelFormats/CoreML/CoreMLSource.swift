@@ -134,7 +134,14 @@ extension SourceWeight {
     fileprivate init(
         _ pieces: [CoreMLWeight], of package: CoreMLPackage, as name: String, _ shape: Shape, _ scaling: ChannelScaling?
     ) {
-        let forms = Set(pieces.map(\.form)).sorted().joined(separator: "; ")
+        // In the order of the rows; equal parts share a text.
+        let forms = pieces.map(\.form).reduce(into: [(form: String, count: Int)]()) { found, form in
+            if let index = found.firstIndex(where: { $0.form == form }) {
+                found[index].count += 1
+            } else {
+                found.append((form, 1))
+            }
+        }.map { $0.count > 1 ? "\($0.count) parts of \($0.form)" : $0.form }.joined(separator: "; ")
         self.init(
             name: name, shape: shape, scheme: forms, storedBits: pieces.reduce(0) { $0 + $1.storedBits },
             codeBits: pieces.map(\.codeBits).min() ?? 32

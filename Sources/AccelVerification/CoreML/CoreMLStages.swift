@@ -40,6 +40,7 @@ struct CoreMLStages: StageRunner {
             storedElements: weights.withoutRepeated.reduce(0) { $0 + $1.shape.count }, inputs: options.inputs,
             budget: options.budget)
         report.isUnranked = true
+        report.outputNames = Set(package.model.interfaces.flatMap { $0.outputs.map(\.name) })
         var stages = options.stages.subtracting([.operators])
         if programs == nil { stages.remove(.structure) }
         report.stages = stages.sorted()

@@ -61,7 +61,8 @@ extension Budget {
             names.contains { name in patterns.firstIndex { $0.matches(name.name) } == index }
         }
         return resources.filter { limit in
-            !report.sizes.contains { $0.origin == SizeFinding.budget && $0.resource == limit.resource }
+            (limit.resource != .together || stages.contains(.outputs))
+                && !report.sizes.contains { $0.origin == SizeFinding.budget && $0.resource == limit.resource }
         }.map { BudgetMistake(stage: .weights, location: "\(name), field \($0.field)", reason: $0.resource.missing) }
             + allowances(in: report, name, stages)
             + mistakes("outputs", self.outputs.map(\.match), outputs) { index in
@@ -83,6 +84,7 @@ extension Budget {
         [
             ("outputs", outputs.isEmpty, Stage.outputs), ("weights", weights.isEmpty, .weights),
             ("operators", operators.isEmpty, .operators),
+            ("together", !resources.contains { $0.resource == .together }, .outputs),
         ].filter { !$0.1 && !stages.contains($0.2) }.map(\.0)
     }
 

@@ -9,7 +9,7 @@ import AccelWeightCompression
 /// {"outputs": [{"match": "*", "sqnr": 25, "cosine": 0.98}], "weights": [{"match": "*.query.weight", "sqnr": 18}],
 ///  "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
 ///  "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
-///  "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9},
+///  "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9}, "together": {"sqnr": 24},
 ///  "allow": {"structure": ["assets/vocab.txt"], "notCompared": []}}
 /// ```
 public struct Budget: Sendable {
@@ -72,7 +72,7 @@ public struct Budget: Sendable {
         file = document.file
         json = document.value ?? .null
         try document.refuseMembers(otherThan: [
-            "$schema", "outputs", "weights", "operators", "size", "memory", "speed", "allow",
+            "$schema", "outputs", "weights", "operators", "size", "memory", "speed", "together", "allow",
         ])
         outputs = try Self.rules(document["outputs"])
         weights = try Self.rules(document["weights"])
@@ -104,7 +104,7 @@ public struct Budget: Sendable {
         guard !isEmpty else {
             throw FormatError(
                 file: document.file,
-                reason: "sets no limit; list some under outputs, weights, operators, size, memory or speed")
+                reason: "sets no limit; list some under outputs, together, weights, operators, size, memory or speed")
         }
     }
 
@@ -112,6 +112,7 @@ public struct Budget: Sendable {
     private static let groups: [(name: String, resources: [(field: String, resource: Resource)])] = [
         ("size", [("bytes", .storedBytes), ("bitsPerWeight", .bitsPerWeight), ("packageBytes", .packageBytes)]),
         ("memory", [("bytes", .memoryBytes)]), ("speed", [("relativeToFloat32", .speed)]),
+        ("together", [("sqnr", .together)]),
     ]
 
     private static func resources(

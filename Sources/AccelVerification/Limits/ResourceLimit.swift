@@ -9,9 +9,11 @@ enum Resource: String, CaseIterable, Sendable {
     case memoryBytes = "bytes of memory"
     /// The time of a run with all weights in float32 divided by the package's; the least of all functions.
     case speed = "speed relative to float32"
+    /// The SQNR in dB of a function's outputs together; the least of all functions: see `TogetherFinding`.
+    case together = "SQNR of all outputs together"
 
     /// The limit is the least value that is allowed; else the largest.
-    var isLeast: Bool { self == .speed }
+    var isLeast: Bool { self == .speed || self == .together }
 
     /// The reason why a comparison may have no such figure.
     var missing: String {
@@ -19,6 +21,8 @@ enum Resource: String, CaseIterable, Sendable {
         case .storedBytes, .bitsPerWeight: "there are no stored weights here"
         case .packageBytes, .memoryBytes:
             "\(rawValue) are known of packages of accelc only, and this is none: leave the limit out"
+        case .together:
+            "the outputs are compared together where a model is known: give --against MODEL, or leave the limit out"
         case .speed:
             "the speed is measured of packages of accelc beside their model: give --against MODEL and a package, or leave the "
                 + "limit out"
@@ -49,6 +53,7 @@ extension Subject {
         case .storedBytes, .bitsPerWeight: true
         case .packageBytes, .memoryBytes: package != nil
         case .speed: package != nil && besideReference
+        case .together: besideReference
         }
     }
 }

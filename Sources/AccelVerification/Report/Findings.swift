@@ -104,6 +104,16 @@ public struct NotCompared: Equatable, Sendable {
     public internal(set) var isAllowed = false
 }
 
+/// The outputs of a function together against the original model or a golden, without its states: the figure that a conversion chooses schemes by.
+public struct TogetherFinding: Sendable {
+    /// The function's name.
+    public let function: String
+    /// The number of outputs.
+    public let outputs: Int
+    /// In dB, by the mean of the outputs' relative squared errors; infinite if nothing is lost.
+    public let sqnr: Double
+}
+
 /// A limit of the budget or of a device's profile on a size, memory or speed, for the whole package.
 public struct SizeFinding: Sendable {
     let resource: Resource

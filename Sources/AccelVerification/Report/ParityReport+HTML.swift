@@ -166,7 +166,7 @@ extension ParityReport {
             let all = outputs.flatMap { self.lines(of: [$0]) }
             html += outputTable(all).folded("Each of \(Wording.count(outputs.count, "comparison"))", isOpen: false)
         }
-        return html
+        return html + togetherLines.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
     }
 
     private func outputTable(_ lines: [OutputLine]) -> HTMLTable {

@@ -8,7 +8,7 @@ extension ParityReport {
     public var json: JSON {
         [
             "accelc": "parity report",
-            "format": ["major": 1, "minor": 6],
+            "format": ["major": 1, "minor": 7],
             "verdict": .string(verdictName),
             "headline": .string(headline),
             "exitStatus": .integer(Int64(exitStatus.rawValue)),
@@ -45,8 +45,18 @@ extension ParityReport {
             "budget": budget ?? .null,
             "selfTest": selfTest?.json ?? .null,
             "outputs": .array(outputs.map(\.json)),
+            "together": .array(
+                together.map {
+                    [
+                        "function": .string($0.function), "outputs": .integer(Int64($0.outputs)),
+                        "sqnr": .figure($0.sqnr),
+                    ]
+                }),
             "weights": .array(weights.map(\.json)),
             "ranking": .array(losses.map { $0.json(figure: JSON.figure) }),
+            "rankingRuns": rankingRuns.map { runs in
+                ["measured": .integer(Int64(runs.measured)), "of": .integer(Int64(runs.count))]
+            } ?? .null,
             "rowBounds": .array(rowBounds.map(JSON.string)),
             "sampling": samplingJSON,
             "operators": .array(operators.map(\.json)),

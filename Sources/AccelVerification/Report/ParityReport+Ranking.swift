@@ -11,12 +11,12 @@ extension ParityReport {
 
     /// The weights that cost the outputs most, and the rules that would help, for a terminal; nothing if no rule would.
     func ranking(_ width: Int) -> [String] {
-        let worst = losses.prefix(Self.rankedLines).filter { $0.sqnr.isFinite }
+        let worst = losses.prefix(Self.rankedLines).filter(\.isCostly)
         let rules = worst.compactMap(\.rule)
         guard !rules.isEmpty else { return [] }
         var table = TextTable([
             .init("weights that cost the \(rankedFigure) most"), .init("stored as"), .init("bytes", number: true),
-            .init("dB alone", number: true), .init("with the rule", number: true),
+            .init(rankedTitle, number: true), .init("with the rule", number: true),
         ])
         for loss in worst {
             table.add([
@@ -37,7 +37,7 @@ extension ParityReport {
         let base = recipeDefault ?? usual
         let samples = (rules + shown + [base]).contains { $0.contains("method=") } ? " and --calibrate" : ""
         let all = losses.count > worst.count ? ["  (all \(losses.count) are ranked in --report and --json)"] : []
-        return table.lines(width: width) + all + (unmeasured(worst).map { ["  \($0)"] } ?? [])
+        return table.lines(width: width) + all + rankedNotes.map { "  \($0)" }
             + [
                 "  \(isEstimated ? "rules for these" : "rules that would help") (\(Figure.bytes(more)) more), "
                     + (recipeHasRules
@@ -57,13 +57,23 @@ extension ParityReport {
                 ])
     }
 
-    /// Why some of the rules have no figure; nil if all have.
-    private func unmeasured(_ losses: some Sequence<WeightLoss>) -> String? {
-        let open = losses.filter { $0.remedy != nil && $0.remedy?.sqnr == nil }
-        guard !open.isEmpty else { return nil }
-        return open.contains(where: \.isEstimated)
-            ? "-: not measured, as a run for each weight on inputs of this size would take too long"
-            : "-: not known, as gptq makes up for errors of the other weights; convert measures all together"
+    /// The title of the figures.
+    private var rankedTitle: String { losses.contains { $0.whole != nil } ? "dB uncompressed" : "dB alone" }
+
+    /// What the figures are measured on, where the title does not say it.
+    private var rankedNotes: [String] {
+        let whole = losses.compactMap(\.whole).first
+        return [
+            isEstimated ? "-: not measured, as a run for each weight on inputs of this size would take too long" : nil,
+            whole.map {
+                "dB uncompressed: of the outputs with this weight as in the model and all others as stored; all as stored give "
+                    + "\(Figure.decibels($0)) (gptq makes up for errors of other weights; a conversion by the rule gives them other codes)"
+            },
+            rankingRuns.flatMap { runs in
+                runs.measured < runs.count
+                    ? "measured over \(runs.measured) of \(Wording.count(runs.count, "run"))" : nil
+            },
+        ].compactMap(\.self)
     }
 
     /// The scheme of most weights that lose something.
@@ -81,7 +91,8 @@ extension ParityReport {
     /// The ranking for a page.
     var rankingSection: String {
         guard !losses.isEmpty else { return "" }
-        var table = HTMLTable("weight", "stored as", "bytes#", "dB alone#", "with the rule#", "a rule that would help")
+        var table = HTMLTable(
+            "weight", "stored as", "bytes#", "\(rankedTitle)#", "with the rule#", "a rule that would help")
         for loss in losses.prefix(Self.rankedRows) {
             table.add([
                 .name(loss.name), .text(loss.scheme), .number(Wording.grouped(loss.bytes)),
@@ -95,7 +106,10 @@ extension ParityReport {
         let measured =
             isEstimated
             ? "SQNR of the calls that read each weight: a run for each weight on inputs of this size would take too long."
-            : "SQNR of the outputs if only this weight is compressed, and all others are the model's."
-        return "<h2>Which weights hurt</h2>\n<p class=\"soft\">\(measured)\(more)</p>\n" + table.html
+            : losses.contains { $0.whole != nil }
+                ? "SQNR of the outputs if this weight is the model's, and all others are stored."
+                : "SQNR of the outputs if only this weight is compressed, and all others are the model's."
+        let notes = rankedNotes.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
+        return "<h2>Which weights hurt</h2>\n<p class=\"soft\">\(measured)\(more)</p>\n" + notes + table.html
     }
 }

@@ -52,6 +52,11 @@ extension ParityReport {
             remarks.append(
                 "ranking: verify of a package, converted by the same recipe, tells which weights cost the outputs most")
         }
+        if rankingLacksOperators {
+            remarks.append(
+                "ranking: a run with each weight would take too long on inputs of this size; with the stage operators it is estimated"
+            )
+        }
         let isLossy =
             weights.contains { !$0.metrics.isExact } || weights.isEmpty && outputs.contains { !$0.metrics.isExact }
         if verdict == .passed, budget == nil, isLossy {
@@ -106,7 +111,7 @@ extension ParityReport {
             let rows = outputs.filter { $0.stage == stage }
             return ["\(title): \(state)"] + (rows.isEmpty ? [] : outputTable(rows).lines(width: width))
                 + rows.compactMap(labelLine) + rows.compactMap(choiceLine)
-                + (stage == .outputs ? togetherLines(rows) + ranking(width) : [])
+                + (stage == .outputs ? togetherLines + ranking(width) : [])
         }
     }
 
@@ -179,17 +184,12 @@ extension ParityReport {
             + Wording.count(metrics.argmaxRows, "row")
     }
 
-    /// The figure that a conversion chooses schemes by, where a function has several outputs. States do not count in it.
-    private func togetherLines(_ rows: [OutputFinding]) -> [String] {
-        let rows = rows.filter { $0.reference == .originalWeights && outputNames.contains($0.name) }
-        return functions.compactMap { function in
-            let rows = rows.filter { $0.function == function }
-            guard rows.count > 1 else { return nil }
-            let error = rows.map { $0.metrics.relativeL2 * $0.metrics.relativeL2 }.reduce(0, +) / Double(rows.count)
-            guard error > 0, error.isFinite else { return nil }
-            let title = functions.count > 1 ? "\(function): all" : "all"
-            return "  \(title) outputs together, by the mean of their relative squared errors: "
-                + "\(Figure.decibels(WeightLoss.decibels(error))) dB"
+    /// The lines of the figure that a conversion chooses schemes by, where a function has several outputs. States do not count in it.
+    var togetherLines: [String] {
+        together.filter { $0.outputs > 1 && $0.sqnr.isFinite }.map { row in
+            let title = functions.count > 1 ? "\(row.function): all" : "all"
+            return
+                "  \(title) outputs together, by the mean of their relative squared errors: \(Figure.decibels(row.sqnr)) dB"
         }
     }
 

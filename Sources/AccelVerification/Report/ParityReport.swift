@@ -44,7 +44,7 @@ public struct ParityReport: Sendable {
     /// Names of the functions.
     public let functions: [String]
     /// The names of the outputs that are no states; empty if the subject is no package.
-    private(set) var outputNames: Set<String> = []
+    var outputNames: Set<String> = []
     /// The requested stages.
     public internal(set) var stages: [Stage] = []
     /// The number of files that S0 read; nil if it did not run.
@@ -63,6 +63,10 @@ public struct ParityReport: Sendable {
     public internal(set) var outputs: [OutputFinding] = []
     /// What each lossy weight costs the outputs alone, the largest loss first; empty if the output stage did not run on a model.
     public internal(set) var losses: [WeightLoss] = []
+    /// The runs that the losses were measured on, and those that the outputs were; nil if the losses are not the outputs'.
+    var rankingRuns: (measured: Int, count: Int)?
+    /// A ranking of the weights needs the operator stage, because the model is too large for a run with each.
+    var rankingLacksOperators = false
     /// The recipe of the package has rules, so that other rules go before them.
     var recipeHasRules = false
     /// The default of the package's recipe; nil for what is no package.
@@ -116,6 +120,23 @@ public struct ParityReport: Sendable {
     /// Stored bits for each element over all weights; 0 without weights.
     public var bitsPerWeight: Double {
         storedElements == 0 ? 0 : Double(storedBytes * 8) / Double(storedElements)
+    }
+
+    /// The outputs of each function together; only functions whose outputs were compared with the model's or a golden's.
+    public var together: [TogetherFinding] {
+        let rows = outputs.filter { row in
+            row.stage == .outputs && [.originalWeights, .golden].contains(row.reference)
+                && outputNames.contains(row.name)
+        }
+        return functions.compactMap { function in
+            let own = rows.filter { $0.function == function }.map { ($0.name, $0.metrics.relativeL2) }
+            let errors = Dictionary(own, uniquingKeysWith: max).values.map { $0 * $0 }
+            guard !errors.isEmpty else { return nil }
+            let error = errors.reduce(0, +) / Double(errors.count)
+            return TogetherFinding(
+                function: function, outputs: errors.count,
+                sqnr: error.isFinite ? WeightLoss.decibels(error) : -.infinity)
+        }
     }
 
     /// Returns an output's name, with its function's name if several functions have an output of that name.
@@ -228,6 +249,7 @@ public struct ParityReport: Sendable {
                 value = try package.map {
                     Double(try Footprint(of: $0.graph, packageBytes: $0.byteCount).memoryBytes)
                 }
+            case .together: value = together.map(\.sqnr).min()
             case .speed:
                 measured = try speed()
                 value = measured?.ratio

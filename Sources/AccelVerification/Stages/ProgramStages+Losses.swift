@@ -14,8 +14,9 @@ extension ProgramStages {
     /// Measures what each lossy weight costs the outputs if all others are the model's: in the function with the most positions that
     /// reads it, from empty states, over evenly spaced samples. For a large model the losses are those of the calls that the operator
     /// stage has compared.
+    /// - Parameter runs: receives the number of runs that the losses were measured on, and that of the function's.
     /// - Returns: the largest loss first; empty if nothing is lost, or if there is neither time for it nor an operator stage.
-    func losses() throws -> [WeightLoss] {
+    func losses(_ runs: inout (measured: Int, count: Int)?) throws -> [WeightLoss] {
         guard let model, !lossy.isEmpty else { return [] }
         let stored = program.weights.filter { lossy.contains($0.name) && model.weights[$0.name] != nil }
         let functions = program.functions.indices.compactMap { index in
@@ -32,12 +33,12 @@ extension ProgramStages {
             let program = function.frozen.program
             // States are empty, so the position is the first one.
             let positions = program.inputs.map(\.name).filter { program.interface.inputs[$0]?.kind == .position }
-            let runs = feeds(of: function.index, function.frozen)
+            let feeds = feeds(of: function.index, function.frozen)
             let affordable = Int(Self.mostWork / max(Double(function.work) * Double(left.count) / 2, 1))
-            let count = min(runs.count, Self.mostRuns, max(affordable, 1))
+            let count = min(feeds.count, Self.mostRuns, max(affordable, 1))
             var samples: CalibrationSamples?
             for number in 0..<count {
-                let feed = runs[(2 * number + 1) * runs.count / (2 * count)]
+                let feed = feeds[(2 * number + 1) * feeds.count / (2 * count)]
                 let inputs = feed.inputs.filter { !positions.contains($0.key) }
                 let states = program.encoderStates.compactMap { feed.state($0.name)?.stored(name: $0.name) }
                 let tensors = inputs.map { $0.value.stored(name: $0.key) } + states
@@ -45,6 +46,7 @@ extension ProgramStages {
                 if samples == nil { samples = run } else { samples?.add(run) }
             }
             guard let samples else { continue }
+            if found.isEmpty { runs = (count, feeds.count) }
             found += try [WeightLoss](of: left, over: samples, threads: options.threads)
         }
         return found.ranked

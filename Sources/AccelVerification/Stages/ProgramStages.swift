@@ -162,7 +162,9 @@ struct ProgramStages: StageRunner {
     private mutating func rankWeights() {
         guard options.ranksWeights, report.structure?.differences.isEmpty != false else { return }
         do {
-            report.losses = try losses()
+            report.losses = try losses(&report.rankingRuns)
+            report.rankingLacksOperators =
+                report.losses.isEmpty && model != nil && !lossy.isEmpty && !options.stages.contains(.operators)
             guard let recipe = package?.manifest.provenance.recipe else { return }
             if case .array(let rules)? = recipe["rules"] { report.recipeHasRules = !rules.isEmpty }
             if case .string(let scheme)? = recipe["default"] {

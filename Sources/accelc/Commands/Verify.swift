@@ -90,7 +90,7 @@ enum VerifyCommand: Command {
            "weights": [{"match": "*.query.weight", "sqnr": 18, "relativeL2": 0.2, "maximumError": 0.1}],
            "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
            "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
-           "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9},
+           "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9}, "together": {"sqnr": 24},
            "allow": {"structure": ["assets/vocab.txt"], "notCompared": ["pooler_output"]}}
         size.bytes is that of the stored weights, each counted where equal ones share their bytes.
         size.packageBytes is that of all files but verify.json, in which verify keeps the report ("report")

@@ -101,7 +101,7 @@ extension Inspection {
 
     private static func signature(of function: FunctionPlan) -> String {
         var lines = [
-            "function \(function.name): \(Wording.count(function.calls.count, "call")), arena \(Text.bytes(function.arenaBytes))",
+            "function \(function.name): \(Wording.count(function.calls.count, "call")), values \(Text.bytes(function.arenaBytes))",
             "  role \(function.interface.role)",
         ]
         let interface = function.interface

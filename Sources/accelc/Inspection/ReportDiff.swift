@@ -55,6 +55,8 @@ struct ReportFile {
     /// In the order of the report.
     let outputs: [Output]
     let figures: [Output: Figures]
+    /// The SQNR of the outputs of each function together, by the function's name.
+    let together: [String: Double]
 
     /// - Throws: `FormatError` if the file is no report.
     init(_ path: String) throws {
@@ -83,6 +85,11 @@ struct ReportFile {
             let metrics = row["metrics"]
             return (output, Figures(sqnr: try metrics["sqnr"].figure(), cosine: try metrics["cosine"].figure()))
         }
+        // Reports of earlier versions have none.
+        let joined = report["together"].exists ? try report["together"].array() : []
+        together = Dictionary(
+            try joined.map { (try $0["function"].string(), try $0["sqnr"].figure()) }
+        ) { first, _ in first }
         outputs = rows.map(\.0)
         figures = Dictionary(rows) { first, _ in first }
     }
@@ -209,7 +216,7 @@ struct ReportDiff {
 
     /// Members of reports that the text shows.
     private static let shown: Set = [
-        "verdict", "headline", "exitStatus", "package", "inputs", "runtime", "size", "outputs",
+        "verdict", "headline", "exitStatus", "package", "inputs", "runtime", "size", "outputs", "together",
     ]
 
     /// The names of other members that differ, such as `weights`.
@@ -266,6 +273,12 @@ struct ReportDiff {
                     $0.packageBytes.map { Text.bytes($0) }
                 },
             ] + limits
+            + Set(left.together.keys).union(right.together.keys).sorted().map { function in
+                row(
+                    "\(function): outputs together",
+                    change: change(of: left.together[function], right.together[function])
+                ) { report in report.together[function].map { "\(Figure.decibels($0)) dB" } }
+            }
         return Text.table(
             ["report", "A: \(left.path)", "B: \(right.path)", "B - A"], rows.compactMap(\.self),
             [.left, .left, .left, .right])
@@ -303,6 +316,11 @@ struct ReportDiff {
             let isAlone = group.elements.count == 1
             return (isAlone ? group.name : "\(group.name), most changed \(most.output.name)", most)
         }
+    }
+
+    private func change(of before: Double?, _ after: Double?) -> String {
+        guard let before, let after, before.isFinite, after.isFinite else { return "" }
+        return signed(after - before, digits: 1)
     }
 
     private func percent(_ before: Int?, _ after: Int?) -> String {

@@ -12,7 +12,7 @@ struct SessionMemory {
     let decodedWeights: Int
 
     var text: String {
-        "  arena \(Text.bytes(arena)), states \(Text.bytes(states)), decoded weights \(Text.bytes(decodedWeights))"
+        "  values and scratch \(Text.bytes(arena)), states \(Text.bytes(states)), decoded weights \(Text.bytes(decodedWeights))"
     }
 
     var json: JSON {
