@@ -117,7 +117,7 @@ extension Conversion {
             package: package, cache: outcome, comparison: build.comparison,
             hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights,
             lacksTokenizer: model.source.hasUnreadTokenizer,
-            leftOut: Set(model.model.unused.filter(\.isAskedFor).map(\.name)),
+            leftOut: Set(model.model.unused.filter(\.isExpected).map(\.name)),
             target: model.solved.map { TargetResult($0.choice, in: model.planFolder) },
             outputs: model.solved?.choice.outputs ?? outputs(of: package, model, in: cache, emit: emit))
     }

@@ -169,7 +169,7 @@ public struct Conversion: Sendable {
         let reasons =
             PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
             + PackageCoverage.sentences(
-                unused.filter { !$0.isAskedFor }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
+                unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
         guard !warnings.isEmpty || !reasons.isEmpty else { return [] }
         let all = (warnings + reasons.map { "\(model): \($0)" }).joined(separator: "; ")
         if reasons.isEmpty { throw RequestError("\(all) (--strict)") }

@@ -95,6 +95,9 @@ extension ExportOption {
         "allow-fallback", allowed: [],
         help: "write a weight as plain numbers, and say so, where the target cannot express its form; those of a "
             + "package keep theirs with gguf and mlx")
+    /// What errors end with, after the scheme to use.
+    static let addFallback = "or add --allow-fallback"
+    static let orFallback = "or --allow-fallback to leave such weights as they are"
 }
 
 /// Values of an exporter's options.

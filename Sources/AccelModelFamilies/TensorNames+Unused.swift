@@ -90,9 +90,9 @@ extension TensorNames {
         for name in checkpoint.tensors.map(\.name) where !used.contains(name) {
             switch (verdict(on: name), ignored.pattern(for: name)) {
             case (_, let pattern?):
-                unused.append(.init(name: name, reason: "left out by --ignore-tensor \(pattern)", isAskedFor: true))
+                unused.append(.init(name: name, reason: "left out by --ignore-tensor \(pattern)", isExpected: true))
             case (.explained(let reason), nil):
-                unused.append(.init(name: name, reason: reason.text, isAskedFor: reason.isAskedFor))
+                unused.append(.init(name: name, reason: reason.text, isExpected: reason.isExpected))
             case (.refused(let refusal), nil):
                 unused.append(.init(name: name, reason: "\(refusal.reason): convert refuses it"))
                 refused.append((name, refusal))

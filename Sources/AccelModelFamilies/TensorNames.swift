@@ -25,25 +25,26 @@ public struct TensorNames: Sendable {
     /// Why a tensor may stay unused.
     struct Reason {
         let text: String
-        /// It follows from what the user asked for.
-        var isAskedFor = false
+        /// It follows from what the user asked for, or the tensor is nothing that a model needs.
+        var isExpected = false
     }
 
     /// Creates an empty account of a checkpoint's tensors.
     public init(_ checkpoint: Checkpoint) {
         self.checkpoint = checkpoint
-        explain("positions 0, 1, 2, ..., which need no table") {
+        explain("positions 0, 1, 2, ..., which need no table", isExpected: true) {
             $0 == "position_ids" || $0.hasSuffix(".position_ids")
         }
-        explain("counts steps of training") { $0.hasSuffix(".num_batches_tracked") }
+        explain("counts steps of training", isExpected: true) { $0.hasSuffix(".num_batches_tracked") }
     }
 
     /// Declares why tensors may stay unused. If several reasons match a name without its prefix, the last one counts.
-    /// - Parameter isAskedFor: the reason follows from what the user asked for, such as a part of the model.
+    /// - Parameter isExpected: the reason follows from what the user asked for, such as a part of the model, or the tensor is nothing
+    ///   that a model needs: no warning.
     public mutating func explain(
-        _ reason: String, isAskedFor: Bool = false, where matches: @escaping @Sendable (String) -> Bool
+        _ reason: String, isExpected: Bool = false, where matches: @escaping @Sendable (String) -> Bool
     ) {
-        reasons.append((matches, Reason(text: reason, isAskedFor: isAskedFor)))
+        reasons.append((matches, Reason(text: reason, isExpected: isExpected)))
     }
 
     /// Adds a sentence for the user.

@@ -4,11 +4,12 @@ public struct UnusedTensor: Equatable, Sendable {
     public var name: String
     /// Why no program reads it.
     public var reason: String
-    /// It follows from what the user asked for: a pattern of tensors to ignore, or a part of the model. Packages do not store this.
-    public var isAskedFor: Bool
+    /// It follows from what the user asked for, a pattern of tensors to ignore or a part of the model, or the tensor is nothing that a
+    /// model needs. Packages do not store this.
+    public var isExpected: Bool
 
     /// Creates an entry.
-    public init(name: String, reason: String, isAskedFor: Bool = false) {
-        (self.name, self.reason, self.isAskedFor) = (name, reason, isAskedFor)
+    public init(name: String, reason: String, isExpected: Bool = false) {
+        (self.name, self.reason, self.isExpected) = (name, reason, isExpected)
     }
 }

@@ -82,7 +82,7 @@ public struct Parity: Sendable {
         if options.inputs.seed == nil, report.outputs.contains(where: \.leavesPaddingOut) {
             report.inputs += "; without padding"
         }
-        try report.checkResources(options.budget?.resources ?? [], of: subject.package) { try runner.relativeSpeed() }
+        try report.checkResources(options.budget?.resources ?? [], of: subject) { try runner.relativeSpeed() }
         if let profile = options.profile, let package = subject.package {
             try report.checkSize(profile, of: package)
         }

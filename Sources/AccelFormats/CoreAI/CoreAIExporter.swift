@@ -27,7 +27,10 @@ public struct CoreAIExporter: Exporter {
     }
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try lowered(model.functions, CoreAIWeights(asking: model.plan, options: options)).parts.weights.gaps
+        let refusals = try lowered(model.functions, CoreAIWeights(asking: model.plan, options: options)).parts.weights
+            .refusals
+        if !options.allowsFallback { try refusals.refuse(ExportOption.addFallback) }
+        return refusals.reasons
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {

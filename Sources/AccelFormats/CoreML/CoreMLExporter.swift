@@ -42,7 +42,10 @@ public struct CoreMLExporter: Exporter {
     init(_ choices: CoreMLOptions) { self.choices = choices }
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try lowered(model.functions, WeightLowering(asking: model.plan, options: choices)).weights.gaps
+        let refusals = try lowered(model.functions, WeightLowering(asking: model.plan, options: choices)).weights
+            .refusals
+        if !choices.allowsFallback { try refusals.refuse(ExportOption.addFallback) }
+        return refusals.reasons
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {

@@ -33,7 +33,7 @@ public struct GGUFExporter: Exporter {
         _ = try GGUFSettings(of: model.assets, for: architecture)
         let places = try GGUFPlace.places(
             of: model.plan.map { ($0.source.name, $0.source.shape) }, in: architecture, model.origins)
-        var gaps: [String: String] = [:]
+        var (gaps, refusals) = ([String: String](), WeightRefusals())
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
             guard let place = places[source.name] else { continue }
@@ -43,13 +43,10 @@ public struct GGUFExporter: Exporter {
                 gaps[source.name] = "llama.cpp reads \(place.name) in float32 only"
             }
             guard case .unsupported(let reason) = storage else { continue }
-            guard allowsFallback else {
-                throw RequestError(
-                    "weight \(quoted(source.name)): \(reason), or --allow-fallback to leave such weights as they are")
-            }
-            gaps[source.name] = reason
+            refusals.add(source.name, reason, "weight \(quoted(source.name)): \(reason)")
         }
-        return gaps
+        if !allowsFallback { try refusals.refuse(ExportOption.orFallback) }
+        return gaps.merging(refusals.reasons) { $1 }
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {

@@ -32,7 +32,7 @@ public struct MLXExporter: Exporter {
         let layout = try MLXLayout(
             of: model.plan.map(\.source.name), family: model.family, origins: model.origins, assets: model.assets)
         let largest = layout.largestGroup(of: model.plan.map { ($0.source.name, $0.source.shape) })
-        var gaps: [String: String] = [:]
+        var (gaps, refusals) = ([String: String](), WeightRefusals())
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
             guard let place = layout.places[source.name] else {
@@ -43,13 +43,10 @@ public struct MLXExporter: Exporter {
             let storage = MLXScheme.storage(
                 of: codec, elementType: source.elementType, shape: source.shape, as: place.name, groupsUpTo: largest)
             guard case .unsupported(let reason) = storage else { continue }
-            guard allowsFallback else {
-                throw RequestError(
-                    "weight \(quoted(source.name)): \(reason), or --allow-fallback to leave such weights as they are")
-            }
-            gaps[source.name] = reason
+            refusals.add(source.name, reason, "weight \(quoted(source.name)): \(reason)")
         }
-        return gaps
+        if !allowsFallback { try refusals.refuse(ExportOption.orFallback) }
+        return gaps.merging(refusals.reasons) { $1 }
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {

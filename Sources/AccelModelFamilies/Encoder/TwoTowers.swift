@@ -20,7 +20,7 @@ struct TwoTowers {
     let logits: (Value, inout LayerBuilder) throws -> Value
 
     func programs(_ parts: [String], names: inout TensorNames) throws -> [Program] {
-        names.explain("belongs to a part that is not built", isAskedFor: true) { name in
+        names.explain("belongs to a part that is not built", isExpected: true) { name in
             guard !parts.contains("model") else { return false }
             return name.hasPrefix("logit_")
                 || !parts.contains("vision") && ["vision_model.", "visual_projection."].contains(where: name.hasPrefix)

@@ -76,7 +76,7 @@ struct Kokoro: ModelFamily {
             (isBuilt("decoder_pre") ? [] : ["encode.", "decode.", "F0_conv.", "N_conv.", "asr_res."])
             + (isBuilt("har_source") ? [] : [source])
             + (isBuilt("generator") || isBuilt("generator_bucket") ? [] : ["generator."])
-        names.explain("belongs to a part that is not built", isAskedFor: true) { name in
+        names.explain("belongs to a part that is not built", isExpected: true) { name in
             others.contains { name.hasPrefix($0) && ($0 == source || !name.hasPrefix(source)) }
         }
         names.explain("Fourier transforms follow from the configuration") { $0.hasPrefix("generator.stft.") }

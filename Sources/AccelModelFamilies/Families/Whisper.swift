@@ -29,13 +29,13 @@ struct Whisper: ModelFamily {
         let config = try WhisperConfiguration(checkpoint.configuration, of: Self.architectures)
         names.prefixes = ["model."]
         for part in ["encoder", "decoder"] where !parts.contains(part) {
-            names.explain("read by the part \(part) only", isAskedFor: true) {
+            names.explain("read by the part \(part) only", isExpected: true) {
                 $0.hasPrefix("\(part).") || part == "decoder" && $0 == "proj_out.weight"
             }
         }
         if config.isBare { names.explain("the bare model has no head") { $0 == "proj_out.weight" } }
         if !parts.contains("cross_kv") {
-            names.explain("read by the part cross_kv only", isAskedFor: true) {
+            names.explain("read by the part cross_kv only", isExpected: true) {
                 $0.contains(".encoder_attn.k_proj.") || $0.contains(".encoder_attn.v_proj.")
             }
         }

@@ -282,8 +282,16 @@ extension CoreMLPackage {
             "\(interface.function): "
                 + interface.inputs.map { "\($0.name) \(Shape($0.type.sizes ?? []))" }.joined(separator: ", ")
         }
+        let lacksBatch = model.interfaces.flatMap(\.inputs).contains { input in
+            let own = matcher.sizes[CoreMLWeightMatcher.identifier(input.name)]
+            return own.map { $0.count + 1 == input.type.sizes?.count } ?? false
+        }
+        let advice =
+            lacksBatch
+            ? "its tensors have one axis less than the inputs: give a single sample a first axis of 1"
+            : "export with --shape-from \(matcher.file)"
         return RequestError(
-            "no function of the Core ML package takes the inputs of \(matcher.file): export with --shape-from \(matcher.file); "
+            "no function of the Core ML package takes the inputs of \(matcher.file): \(advice); "
                 + "\(matcher.heldText); the package has \(offered.joined(separator: "; "))",
             status: .unavailable)
     }

@@ -1,4 +1,6 @@
 import AccelByteIO
+import AccelFormats
+import AccelPackages
 
 /// A figure of a whole package that a budget or a device's profile may limit.
 enum Resource: String, CaseIterable, Sendable {
@@ -19,7 +21,9 @@ enum Resource: String, CaseIterable, Sendable {
     var missing: String {
         switch self {
         case .storedBytes, .bitsPerWeight: "there are no stored weights here"
-        case .packageBytes, .memoryBytes:
+        case .packageBytes:
+            "\(rawValue) are known of packages of accelc and of Core ML packages, and this is none: leave the limit out"
+        case .memoryBytes:
             "\(rawValue) are known of packages of accelc only, and this is none: leave the limit out"
         case .together:
             "the outputs are compared together where a model is known: give --against MODEL, or leave the limit out"
@@ -40,6 +44,13 @@ struct ResourceLimit: Sendable {
 }
 
 extension Subject {
+    private var coreML: CoreMLPackage? { if case .coreML(let package) = self { package } else { nil } }
+
+    /// The bytes of all files of a package; nil for what is none.
+    var fileBytes: Int? {
+        get throws { try package?.byteCount ?? coreML.map { try Files.byteCount(ofTree: $0.path) } }
+    }
+
     /// Checks that this subject has all figures that a budget limits, before anything runs.
     /// - Throws: `RequestError` naming the field of the budget.
     public func requireResources(of budget: Budget, hasReference: Bool) throws {
@@ -51,7 +62,8 @@ extension Subject {
     private func has(_ resource: Resource, besideReference: Bool) -> Bool {
         switch resource {
         case .storedBytes, .bitsPerWeight: true
-        case .packageBytes, .memoryBytes: package != nil
+        case .packageBytes: package != nil || coreML != nil
+        case .memoryBytes: package != nil
         case .speed: package != nil && besideReference
         case .together: besideReference
         }

@@ -233,10 +233,10 @@ public struct ParityReport: Sendable {
 
     /// Compares sizes, memory and speed with the limits of a budget.
     /// - Parameters:
-    ///   - package: nil for a subject that is none; its sizes are not known then.
+    ///   - subject: what has the sizes; they are known of packages only.
     ///   - speed: measures the speed relative to float32; nil if there is nothing to measure.
     mutating func checkResources(
-        _ limits: [ResourceLimit], of package: AcceleratorPackage?, speed: () throws -> SpeedFigure?
+        _ limits: [ResourceLimit], of subject: Subject, speed: () throws -> SpeedFigure?
     ) throws {
         for limit in limits {
             var measured: SpeedFigure?
@@ -244,9 +244,9 @@ public struct ParityReport: Sendable {
             switch limit.resource {
             case .storedBytes: value = Double(storedBytes)
             case .bitsPerWeight: value = bitsPerWeight
-            case .packageBytes: value = try package.map { Double(try $0.byteCount) }
+            case .packageBytes: value = try subject.fileBytes.map(Double.init)
             case .memoryBytes:
-                value = try package.map {
+                value = try subject.package.map {
                     Double(try Footprint(of: $0.graph, packageBytes: $0.byteCount).memoryBytes)
                 }
             case .together: value = together.map(\.sqnr).min()

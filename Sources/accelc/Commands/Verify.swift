@@ -96,8 +96,8 @@ enum VerifyCommand: Command {
         size.packageBytes is that of all files but verify.json, in which verify keeps the report ("report")
         with the digest of the package, in the package's folder. The speed is
         measured in five rounds, and beyond its limit only if no round keeps it: leave some room.
-        Package bytes, memory and speed can be limited for packages of accelc only, and are refused for
-        others before anything runs. A field that no budget has is an error before anything runs too, with
+        Memory and speed can be limited for packages of accelc only, package bytes for Core ML packages too,
+        and are refused for others before anything runs. A field that no budget has is an error before anything runs too, with
         exit status 2. A rule that fits nothing is known after the comparison only: it is among the
         report's failures, and ends with exit status 2 if there is no other.
         """

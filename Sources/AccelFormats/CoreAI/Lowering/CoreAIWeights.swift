@@ -10,8 +10,8 @@ struct CoreAIWeights {
     private let planned: [String: PlannedWeight]
     /// Weights that the check left uncompressed, with the reason.
     private let plain: [String: String]
-    /// The planned weights with an unsupported scheme, with the reason.
-    private(set) var gaps: [String: String] = [:]
+    /// The planned weights with an unsupported scheme.
+    private(set) var refusals = WeightRefusals()
     private var probes: Set<String> = []
     let options: CoreAIOptions
     private(set) var resources: [CoreAIResource] = []
@@ -52,7 +52,9 @@ struct CoreAIWeights {
         do {
             value = try lowering.value(of: weight)
         } catch let gap as LoweringGap {
-            guard options.allowsFallback else { throw refusal(of: name, weight.codec, gap) }
+            guard options.allowsFallback else {
+                throw RequestError("\(words(on: name, weight.codec, gap)), \(ExportOption.addFallback)")
+            }
             fallback = gap.reason
             lowering = CoreAIWeightLowering(name, weight.shape.dimensions, floatType: options.floatType, self, builder)
         }
@@ -63,10 +65,8 @@ struct CoreAIWeights {
         return result
     }
 
-    private func refusal(of name: String, _ codec: any WeightCodec, _ gap: LoweringGap) -> RequestError {
-        RequestError(
-            "weight \(quoted(name)) as \(codec.specification) cannot be written for Core AI: \(gap.reason); "
-                + "\(gap.alternative), or add --allow-fallback")
+    private func words(on name: String, _ codec: any WeightCodec, _ gap: LoweringGap) -> String {
+        "weight \(quoted(name)) as \(codec.specification) cannot be written for Core AI: \(gap.reason); \(gap.alternative)"
     }
 
     /// Checks a weight that is not compressed yet, by lowering a few rows of zeros with its scheme.
@@ -92,8 +92,7 @@ struct CoreAIWeights {
                 CoreAIBuilder(floatType: options.floatType))
             _ = try scratch.value(of: weight)
         } catch let gap as LoweringGap {
-            guard options.allowsFallback else { throw refusal(of: plan.source.name, codec, gap) }
-            gaps[plan.source.name] = gap.reason
+            refusals.add(plan.source.name, gap.reason, words(on: plan.source.name, codec, gap))
         }
         return result
     }

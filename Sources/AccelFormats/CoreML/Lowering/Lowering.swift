@@ -57,7 +57,8 @@ enum Lowerings {
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
     /// What to do about operators that no target supports.
     static let advice = [
-        QuantizedLinear.name: "it has no rounding of activations; convert without --activations",
+        QuantizedLinear.name:
+            "Core ML rounds activations by fixed scales only, which accelc does not write; convert without --activations",
         RoundRows.name: "it has no rows of codes; convert without --states int8",
         WidenRows.name: "it has no rows of codes; convert without --states int8",
     ]

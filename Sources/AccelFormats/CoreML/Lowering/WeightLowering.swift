@@ -8,8 +8,8 @@ struct WeightLowering {
     let tensors: [String: CompressedTensor]
     /// Weights that are not compressed yet, for a check of whether the target supports them.
     private let planned: [String: PlannedWeight]
-    /// The planned weights with an unsupported scheme, with the reason.
-    private(set) var gaps: [String: String] = [:]
+    /// The planned weights with an unsupported scheme.
+    private(set) var refusals = WeightRefusals()
     /// Weights that the check left uncompressed, with the reason.
     private let plain: [String: String]
     private var probes: [String: WeightEncoding?] = [:]
@@ -70,7 +70,9 @@ struct WeightLowering {
                     return operand
                 }
             } catch let gap as LoweringGap {
-                guard options.allowsFallback else { throw refusal(of: name, weight.codec, gap) }
+                guard options.allowsFallback else {
+                    throw RequestError("\(words(on: name, weight.codec, gap)), \(ExportOption.addFallback)")
+                }
                 lowered.fallback = gap.reason
             }
         }
@@ -81,10 +83,9 @@ struct WeightLowering {
         return operand
     }
 
-    private func refusal(of name: String, _ codec: any WeightCodec, _ gap: LoweringGap) -> RequestError {
-        RequestError(
-            "weight \"\(name)\" as \(codec.specification) cannot be written for "
-                + "\(options.target.rawValue): \(gap.reason); \(gap.alternative), or add --allow-fallback")
+    private func words(on name: String, _ codec: any WeightCodec, _ gap: LoweringGap) -> String {
+        "weight \"\(name)\" as \(codec.specification) cannot be written for \(options.target.rawValue): \(gap.reason); "
+            + gap.alternative
     }
 
     /// Checks a weight that is not compressed yet, by lowering a few rows of zeros with its scheme.
@@ -111,8 +112,7 @@ struct WeightLowering {
         do {
             _ = try scratch.compressed(known, &lowered, in: &scratchBuilder)
         } catch let gap as LoweringGap {
-            guard options.allowsFallback else { throw refusal(of: plan.source.name, codec, gap) }
-            gaps[plan.source.name] = gap.reason
+            refusals.add(plan.source.name, gap.reason, words(on: plan.source.name, codec, gap))
         }
         return result
     }

@@ -1,0 +1,30 @@
+import AccelByteIO
+
+/// The weights whose schemes a format lacks: all of them are found before an export is refused, so that one error names each scheme.
+struct WeightRefusals {
+    /// A weight of each scheme and reason, in words.
+    private var sentences: [(reason: String, words: String)] = []
+    /// The reasons, by the weights' names.
+    private(set) var reasons: [String: String] = [:]
+    /// The schemes that an error names.
+    private static let listed = 4
+
+    /// - Parameters:
+    ///   - reason: what all weights of the scheme have in common.
+    ///   - words: of this weight, ending in what to use.
+    mutating func add(_ name: String, _ reason: String, _ words: String) {
+        guard reasons.updateValue(reason, forKey: name) == nil, !sentences.contains(where: { $0.reason == reason })
+        else { return }
+        sentences.append((reason, words))
+    }
+
+    /// - Parameter remedy: what helps for all of them, after a comma.
+    /// - Throws: `RequestError` if there are any.
+    func refuse(_ remedy: String) throws {
+        guard !sentences.isEmpty else { return }
+        let more = sentences.count - Self.listed
+        throw RequestError(
+            sentences.prefix(Self.listed).map(\.words).joined(separator: "; ")
+                + (more > 0 ? "; and \(Wording.count(more, "other scheme"))" : "") + ", \(remedy)")
+    }
+}
