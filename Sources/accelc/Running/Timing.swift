@@ -79,8 +79,8 @@ struct Timing {
         return "  \(times) of \(Wording.count(runs.count, "run")), peak memory \(Text.bytes(peakMemory))"
     }
 
-    /// The speeds of a decoder: tokens per second of the prompt and of generation, and the time of a run of each function, if there are
-    /// several runs.
+    /// The speeds of a decoder: tokens per second of the prompt and of generation, and the time of a run of each function, if there
+    /// are several runs.
     /// - Parameter names: of the package's functions.
     func lines(of result: RunPlan.Result, names: [String]) -> [String] {
         var lines: [String] = []
@@ -95,10 +95,9 @@ struct Timing {
         if result.generation.tokens > 0 {
             lines.append("  the prompt's time includes the first token that is generated")
         }
-        let blocks = result.runs.filter { $0.positions != nil }
-        guard blocks.count > 1 else { return lines }
-        for function in blocks.map(\.function).reduce(into: [Int](), { if !$0.contains($1) { $0.append($1) } }) {
-            let own = blocks.filter { $0.function == function }.map(\.duration).sorted()
+        guard result.runs.count > 1 else { return lines }
+        for function in result.runs.map(\.function).reduce(into: [Int](), { if !$0.contains($1) { $0.append($1) } }) {
+            let own = result.runs.filter { $0.function == function }.map(\.duration).sorted()
             lines.append(
                 "  \(names[function]): \(Text.decimals(milliseconds(own[own.count / 2]), 3)) ms"
                     + (own.count > 1 ? ", the median of \(own.count) runs" : ""))
