@@ -170,10 +170,9 @@ public struct CompressionSolver {
             let current = Self.current(codec, for: weight.source, among: known.0)
             let larger = known.1.first { $0.bytes > current.bytes && $0.error < current.error }
             // As the plan stores the weight, and with what it would be stored by.
-            let next = larger.flatMap { larger in
-                WeightLoss.Remedy.advised(larger.codec, for: codec).map {
-                    SchemeCandidate(codec: $0, bytes: larger.bytes, error: larger.error)
-                }
+            let next = larger.map { larger in
+                SchemeCandidate(
+                    codec: WeightLoss.Remedy.advised(larger.codec, for: codec), bytes: larger.bytes, error: larger.error)
             }
             let own = SchemeCandidate(codec: codec, bytes: current.bytes, error: current.error)
             return WeightLoss(weight.source.name, own, next: next)

@@ -1,6 +1,9 @@
 import AccelPrograms
-import AccelTensors
-import AccelWeightCompression
+public import AccelTensors
+public import AccelWeightCompression
+
+/// Returns whether a format has a scheme for a weight of this shape.
+public typealias SchemeFilter = @Sendable (any WeightCodec, Shape) -> Bool
 
 /// A scheme for one weight, with its costs.
 struct SchemeCandidate: Sendable {
@@ -19,25 +22,39 @@ enum CandidateSchemes {
         "int8", "float16",
     ]
 
-    /// Schemes of the kind of a codec, which the format of its file has, too: those of llama.cpp, or of MLX; else all.
-    private static func codecs(like codec: (any WeightCodec)?) throws -> [any WeightCodec] {
-        switch codec {
-        case is any GGMLCodec:
-            try ["q4_0", "q4_k", "q5_0", "q5_k", "q6_k", "q8_0", "float16"].map { try Codecs.codec($0) }
-        case let affine as AffineCodec:
-            try ["4", "5", "6", "8"].map { AffineCodec(affine.values.replacing("bits", by: $0)) } + [
-                Codecs.codec("float16")
-            ]
+    /// The schemes of llama.cpp's files, from few bits to many.
+    private static let ggml = ["q4_0", "q4_k", "q5_0", "q5_k", "q6_k", "q8_0", "float16"]
+    /// MLX's scheme, and the bits that it may have.
+    private static let affine = (scheme: "affine:bits=4,block=32,scales=weight", bits: ["4", "5", "6", "8"])
+
+    /// Schemes of the kind of a codec: those of llama.cpp, or of MLX; else all.
+    /// - Parameter isAllowed: what the file of the weight can have; the schemes are those of any kind that it allows then.
+    private static func codecs(
+        like codec: (any WeightCodec)?, shape: Shape, where isAllowed: SchemeFilter?
+    ) throws -> [any WeightCodec] {
+        func affines(like own: AffineCodec?) throws -> [any WeightCodec] {
+            let values = try own?.values ?? Codecs.codec(affine.scheme).values
+            return affine.bits.map { AffineCodec(values.replacing("bits", by: $0)) }
+        }
+        if let isAllowed {
+            let listed = try (all + ggml.dropLast()).map { try Codecs.codec($0) }
+            return try (listed + affines(like: codec as? AffineCodec)).filter { isAllowed($0, shape) }
+        }
+        return switch codec {
+        case is any GGMLCodec: try ggml.map { try Codecs.codec($0) }
+        case let own as AffineCodec: try affines(like: own) + [Codecs.codec("float16")]
         default: try all.map { try Codecs.codec($0) }
         }
     }
 
     /// Returns the schemes that support a weight, with their sizes, the smallest first.
-    /// - Parameter codec: the weight's codec, whose kind the schemes have; nil for all schemes.
+    /// - Parameters:
+    ///   - codec: the weight's codec, whose kind the schemes have; nil for all schemes.
+    ///   - isAllowed: what the file of the weight can have; nil for no limit.
     static func codecs(
-        for source: StoredTensor, like codec: (any WeightCodec)? = nil
+        for source: StoredTensor, like codec: (any WeightCodec)? = nil, where isAllowed: SchemeFilter? = nil
     ) throws -> [(codec: any WeightCodec, bytes: Int)] {
-        try codecs(like: codec)
+        try codecs(like: codec, shape: source.shape, where: isAllowed)
             .filter { $0.reasonToKeep(source) == nil }
             .map { codec in
                 let sections = codec.sections(elementType: source.elementType, shape: source.shape)

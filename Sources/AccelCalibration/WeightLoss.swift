@@ -54,14 +54,18 @@ public struct WeightLoss: Sendable {
     public var isCostly: Bool { whole.map { sqnr > $0 } ?? sqnr.isFinite }
 
     /// Creates an estimate: the loss of the call that reads the weight, and as a remedy the solver's next larger scheme.
-    /// - Parameter sqnr: in dB, of the call's result with the stored weight against that with the original one.
-    public init(estimating tensor: CompressedTensor, of source: StoredTensor, sqnr: Double) {
+    /// - Parameters:
+    ///   - sqnr: in dB, of the call's result with the stored weight against that with the original one.
+    ///   - isAllowed: what the file of the weight can have; nil for no limit.
+    public init(
+        estimating tensor: CompressedTensor, of source: StoredTensor, sqnr: Double, where isAllowed: SchemeFilter? = nil
+    ) {
         (name, scheme, bytes) = (tensor.name, tensor.codec.values.request, tensor.byteCount)
         (self.sqnr, isEstimated, whole) = (sqnr, true, nil)
-        let larger = try? CandidateSchemes.codecs(for: source, like: tensor.codec).lazy
+        let larger = try? CandidateSchemes.codecs(for: source, like: tensor.codec, where: isAllowed).lazy
             .filter { $0.bytes > tensor.byteCount }
-            .compactMap { codec, bytes in
-                Remedy.advised(codec, for: tensor.codec).map { Remedy(codec: $0, bytes: bytes, sqnr: nil) }
+            .map { codec, bytes in
+                Remedy(codec: Remedy.advised(codec, for: tensor.codec), bytes: bytes, sqnr: nil)
             }.first
         remedy = larger ?? nil
     }
@@ -124,8 +128,12 @@ extension [WeightLoss] {
     /// - Parameters:
     ///   - stored: the encodings; those that the part does not read are left out.
     ///   - samples: samples of the part with its original weights.
+    ///   - isAllowed: the schemes that a remedy may have; nil for no limit.
     /// - Returns: the weights in the order of their loss.
-    public init(of stored: [CompressedTensor], over samples: CalibrationSamples, threads: Int) throws {
+    public init(
+        of stored: [CompressedTensor], over samples: CalibrationSamples, where isAllowed: SchemeFilter? = nil,
+        threads: Int
+    ) throws {
         let constants = samples.part.constants.filter(\.isWeight).compactMap(\.tensor)
         let sources = Dictionary(constants.map { ($0.name, $0) }) { first, _ in first }
         let read = stored.filter { sources[$0.name]?.shape == $0.shape }
@@ -155,7 +163,7 @@ extension [WeightLoss] {
         try runs.forEach(of: worst.compactMap { sources[$0.name] }) { source, _, error in
             guard let index = losses.firstIndex(where: { $0.name == source.name }) else { return }
             losses[index].remedy = try WeightLoss.Remedy.finding(
-                for: source, encoded[source.name]?.codec, losses[index], error, threads: threads)
+                for: source, encoded[source.name]?.codec, losses[index], error, where: isAllowed, threads: threads)
         }
         self = losses
     }
@@ -181,26 +189,26 @@ extension WeightLoss.Remedy {
     /// else the best one; nil if none does.
     fileprivate static func finding(
         for source: StoredTensor, _ own: (any WeightCodec)?, _ loss: WeightLoss,
-        _ error: (CompressedTensor) throws -> Double, threads: Int
+        _ error: (CompressedTensor) throws -> Double, where isAllowed: SchemeFilter?, threads: Int
     ) throws -> WeightLoss.Remedy? {
         var best: WeightLoss.Remedy?
-        for (codec, bytes) in try CandidateSchemes.codecs(for: source, like: own) where bytes > loss.bytes {
-            guard let advised = advised(codec, for: own) else { continue }
+        for (codec, bytes) in try CandidateSchemes.codecs(for: source, like: own, where: isAllowed)
+        where bytes > loss.bytes {
             let tensor = try CompressedTensor.compressing(source, with: codec, threads: threads).tensor
             let sqnr = WeightLoss.decibels(try error(tensor))
             if sqnr > best?.sqnr ?? loss.whole ?? loss.sqnr {
-                best = WeightLoss.Remedy(codec: advised, bytes: bytes, sqnr: sqnr)
+                best = WeightLoss.Remedy(codec: advised(codec, for: own), bytes: bytes, sqnr: sqnr)
             }
             if loss.isEnough(sqnr) { break }
         }
         return best
     }
 
-    /// Returns a scheme as it is advised for a weight. One by gptq makes up for the errors of the weights before it, so that one without
-    /// gptq would do worse there; nil for schemes that gptq does not know.
-    static func advised(_ codec: any WeightCodec, for own: (any WeightCodec)?) -> (any WeightCodec)? {
-        guard own?.method == .gptq else { return codec }
-        guard !codec.values["method"].isEmpty else { return nil }
-        return try? Codecs.codec(codec.values.replacing("method", by: "gptq").fullSpecification)
+    /// Returns a scheme as it is advised for a weight: by gptq, if the weight's is, and the scheme knows that method.
+    static func advised(
+        _ codec: any WeightCodec, for own: (any WeightCodec)?
+    ) -> any WeightCodec {
+        guard own?.method == .gptq, !codec.values["method"].isEmpty else { return codec }
+        return (try? Codecs.codec(codec.values.replacing("method", by: "gptq").fullSpecification)) ?? codec
     }
 }

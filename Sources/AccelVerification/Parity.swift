@@ -1,5 +1,6 @@
 import AccelByteIO
 public import AccelCPURuntime
+public import AccelCalibration
 public import AccelTensors
 
 /// Compares a package with the model it was made from.
@@ -22,6 +23,8 @@ public struct Parity: Sendable {
         /// Rank weights by what they cost the outputs, with the rules that would help; without effect for a format whose weights all
         /// have one scheme.
         public var ranksWeights = true
+        /// The schemes that rules for weights may name, since the file has no others; nil for no limit.
+        public var isExpressible: SchemeFilter?
         /// The bits that the files of a model of another format have for each weight, by its name. Its weights are compared as encodings
         /// that accelc has, which may take other bytes.
         public var storedBits: [String: Int] = [:]

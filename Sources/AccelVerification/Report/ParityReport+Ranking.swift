@@ -69,6 +69,9 @@ extension ParityReport {
                 "dB uncompressed: of the outputs with this weight as in the model and all others as stored; all as stored give "
                     + "\(Figure.decibels($0)) (gptq makes up for errors of other weights; a conversion by the rule gives them other codes)"
             },
+            rankingDrawn.map {
+                "measured on drawn inputs of \($0), which the file does not fit: give inputs of its shape for figures of yours"
+            },
             rankingRuns.flatMap { runs in
                 runs.measured < runs.count
                     ? "measured over \(runs.measured) of \(Wording.count(runs.count, "run"))" : nil

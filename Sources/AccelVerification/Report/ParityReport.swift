@@ -65,6 +65,8 @@ public struct ParityReport: Sendable {
     public internal(set) var losses: [WeightLoss] = []
     /// The runs that the losses were measured on, and those that the outputs were; nil if the losses are not the outputs'.
     var rankingRuns: (measured: Int, count: Int)?
+    /// The function whose inputs were drawn for the ranking, because those of the file do not fit it; nil if they do.
+    var rankingDrawn: String?
     /// A ranking of the weights needs the operator stage, because the model is too large for a run with each.
     var rankingLacksOperators = false
     /// The recipe of the package has rules, so that other rules go before them.

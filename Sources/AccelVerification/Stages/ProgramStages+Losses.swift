@@ -15,8 +15,11 @@ extension ProgramStages {
     /// reads it, from empty states, over evenly spaced samples. For a large model the losses are those of the calls that the operator
     /// stage has compared.
     /// - Parameter runs: receives the number of runs that the losses were measured on, and that of the function's.
+    /// - Parameter drawn: receives the name of the function if its inputs were drawn, although there is a file.
     /// - Returns: the largest loss first; empty if nothing is lost, or if there is neither time for it nor an operator stage.
-    func losses(_ runs: inout (measured: Int, count: Int)?) throws -> [WeightLoss] {
+    func losses(
+        _ runs: inout (measured: Int, count: Int)?, drawnFor drawn: inout String?
+    ) throws -> [WeightLoss] {
         guard let model, !lossy.isEmpty else { return [] }
         let stored = program.weights.filter { lossy.contains($0.name) && model.weights[$0.name] != nil }
         let functions = program.functions.indices.compactMap { index in
@@ -27,7 +30,9 @@ extension ProgramStages {
         let work = functions.first.map { Double($0.work) * Double(stored.count) / 2 } ?? 0
         guard work <= Self.mostWork else { return estimates(stored, model.weights) }
         var found: [WeightLoss] = []
-        for function in functions {
+        // Those that the inputs of a file fit come first; others run on drawn ones.
+        let given = functions.filter { feeds[$0.index]?.isEmpty == false }
+        for function in given + functions.filter({ function in !given.contains { $0.index == function.index } }) {
             let left = stored.filter { weight in !found.contains { $0.name == weight.name } }
             guard !left.isEmpty else { break }
             let program = function.frozen.program
@@ -46,8 +51,11 @@ extension ProgramStages {
                 if samples == nil { samples = run } else { samples?.add(run) }
             }
             guard let samples else { continue }
-            if found.isEmpty { runs = (count, feeds.count) }
-            found += try [WeightLoss](of: left, over: samples, threads: options.threads)
+            if found.isEmpty {
+                runs = (count, feeds.count)
+                drawn = isDrawn(function.index) ? self.program.functions[function.index].name : nil
+            }
+            found += try [WeightLoss](of: left, over: samples, where: options.isExpressible, threads: options.threads)
         }
         return found.ranked
     }
@@ -68,8 +76,14 @@ extension ProgramStages {
         }
         return stored.compactMap { tensor in
             guard let sqnr = least[tensor.name], let source = sources[tensor.name] else { return nil }
-            return WeightLoss(estimating: tensor, of: source, sqnr: sqnr)
+            return WeightLoss(estimating: tensor, of: source, sqnr: sqnr, where: options.isExpressible)
         }.ranked
+    }
+
+    /// Whether a function has no inputs of the file that was given.
+    private func isDrawn(_ index: Int) -> Bool {
+        guard case .file = options.inputs else { return false }
+        return feeds[index]?.isEmpty != false
     }
 
     /// Returns the inputs of a function's runs: the file's, those that a decoder's golden has for it, or drawn ones.

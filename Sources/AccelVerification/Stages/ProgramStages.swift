@@ -162,7 +162,7 @@ struct ProgramStages: StageRunner {
     private mutating func rankWeights() {
         guard options.ranksWeights, report.structure?.differences.isEmpty != false else { return }
         do {
-            report.losses = try losses(&report.rankingRuns)
+            report.losses = try losses(&report.rankingRuns, drawnFor: &report.rankingDrawn)
             report.rankingLacksOperators =
                 report.losses.isEmpty && model != nil && !lossy.isEmpty && !options.stages.contains(.operators)
             guard let recipe = package?.manifest.provenance.recipe else { return }

@@ -112,6 +112,9 @@ enum VerifyCommand: Command {
         }
         var options = try options(arguments, console)
         options.ranksWeights = source.format.exporter?.mixesSchemes ?? true
+        if let exporter = source.format.exporter {
+            options.isExpressible = { exporter.unsupportedReason(of: $0, shape: $1) == nil }
+        }
         if case .planned = subject {
             options.storedBits = Dictionary(try source.weights.map { ($0.name, $0.storedBits) }) { first, _ in first }
             options.freeCodes = source.freeCodes
