@@ -172,7 +172,8 @@ public struct CompressionSolver {
             // As the plan stores the weight, and with what it would be stored by.
             let next = larger.map { larger in
                 SchemeCandidate(
-                    codec: WeightLoss.Remedy.advised(larger.codec, for: codec), bytes: larger.bytes, error: larger.error)
+                    codec: WeightLoss.Remedy.advised(larger.codec, for: codec), bytes: larger.bytes, error: larger.error
+                )
             }
             let own = SchemeCandidate(codec: codec, bytes: current.bytes, error: current.error)
             return WeightLoss(weight.source.name, own, next: next)

@@ -8,36 +8,20 @@ struct IsolatedRuns {
     private let run: SampleRun
     private let part: Program
     private let reference: [[StoredTensor]]
-    /// What stands for the original weights where they are not replaced, by name.
-    private let others: [String: CompressedTensor]
-    /// The error of the outputs with nothing replaced: that of `others`.
-    let error: Double
 
     /// Runs the samples with the original weights.
-    /// - Parameter others: stands for some of the weights in all other runs.
-    init(_ samples: CalibrationSamples, among others: [CompressedTensor] = [], threads: Int) throws {
+    init(_ samples: CalibrationSamples, threads: Int) throws {
         part = samples.part
-        let run = try SampleRun(samples, threads: threads)
-        self.run = run
+        run = try SampleRun(samples, threads: threads)
         try run.run(from: nil, to: nil)
         reference = run.outputs()
-        let read = others.filter { run.reads($0.name) }
-        self.others = Dictionary(read.map { ($0.name, $0) }) { first, _ in first }
-        guard !read.isEmpty else {
-            error = 0
-            return
-        }
-        for tensor in read { try run.replace(tensor) }
-        try run.restart()
-        try run.run(from: nil, to: nil)
-        error = run.error(of: run.outputs(), from: reference)
     }
 
     /// Visits those of the weights that the part reads, in the order of execution.
     /// - Parameters:
     ///   - wantsStatistics: collects the activation statistics of multiplied weights.
-    ///   - body: gets a weight, its statistics, and a function that returns the error of the outputs with a replacement of this weight
-    ///     (`SampleRun.error`).
+    ///   - body: gets a weight, its statistics, and a function that returns the error that a replacement of this weight alone adds to
+    ///     the outputs (`SampleRun.error`).
     func forEach(
         of sources: [StoredTensor], wantsStatistics: Bool = false,
         _ body: (StoredTensor, ActivationStatistics?, (CompressedTensor) throws -> Double) throws -> Void
@@ -50,31 +34,41 @@ struct IsolatedRuns {
             if !run.sharesInput(withWeightBefore: index) { shared = nil }
             if let source = left.removeValue(forKey: name) {
                 if wantsStatistics { shared = shared ?? run.statistics(of: index) }
-                let snapshot = run.snapshot()
-                try body(source, shared) { tensor in
-                    try run.replace(tensor)
-                    try run.run(from: index, to: nil)
-                    let error = run.error(of: run.outputs(), from: reference)
-                    run.restore(snapshot)
-                    return error
+                if run.isRead(name, before: index) {
+                    // What earlier calls made of it changes, too.
+                    try body(source, shared, wholeRun)
+                    try restore(source)
+                    try run.restart()
+                    try run.run(from: nil, to: index)
+                } else {
+                    let snapshot = run.snapshot()
+                    try body(source, shared) { tensor in
+                        try run.replace(tensor)
+                        try run.run(from: index, to: nil)
+                        let error = run.error(of: run.outputs(), from: reference)
+                        run.restore(snapshot)
+                        return error
+                    }
+                    try restore(source)
                 }
-                try restore(source)
             }
             if index + 1 < run.weights.count { try run.run(from: index, to: index + 1) }
         }
         for source in sources where left[source.name] != nil && run.reads(source.name) {
-            try body(source, nil) { tensor in
-                try run.replace(tensor)
-                try run.restart()
-                try run.run(from: nil, to: nil)
-                return run.error(of: run.outputs(), from: reference)
-            }
+            try body(source, nil, wholeRun)
             try restore(source)
         }
     }
 
+    /// Returns the error of the outputs with a replacement, of a run from the inputs on.
+    private func wholeRun(_ tensor: CompressedTensor) throws -> Double {
+        try run.replace(tensor)
+        try run.restart()
+        try run.run(from: nil, to: nil)
+        return run.error(of: run.outputs(), from: reference)
+    }
+
     private func restore(_ source: StoredTensor) throws {
-        if let other = others[source.name] { return try run.replace(other) }
         try run.replace(CompressedTensor.compressing(source, with: Codecs.codec("stored"), threads: 1).tensor)
     }
 }

@@ -96,6 +96,14 @@ final class SampleRun {
         return !function.calls[before..<now].flatMap(\.outputs).contains { $0.overlaps(operand) }
     }
 
+    /// Returns whether a call before the product with weight `index` reads a weight, as the lookup of a tied embedding does.
+    func isRead(_ name: String, before index: Int) -> Bool {
+        guard let function = executors.first?.function, let own = weightNames.firstIndex(of: name) else { return false }
+        return function.calls[..<calls[0][index]].contains { call in
+            call.inputs.contains { if case .weight(own) = $0.storage { true } else { false } }
+        }
+    }
+
     /// Sets the inputs of all samples, for another run from the beginning.
     func restart() throws {
         for (executor, inputs) in zip(executors, inputs) { try executor.start(with: inputs) }

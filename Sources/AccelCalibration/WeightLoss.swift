@@ -4,8 +4,8 @@ import AccelPrograms
 public import AccelTensors
 public import AccelWeightCompression
 
-/// The cost of one weight's compression for the outputs: if every other weight is as in the model, or, for weights that make up for the
-/// errors of others (`method=gptq`), what the outputs gain if this weight is as in the model.
+/// The cost of one weight's compression for the outputs, if every other weight is as in the model. A weight by `method=gptq` makes up for
+/// the errors of others too, so that its stored codes alone say nothing: its cost is that of its scheme by gptq on these samples alone.
 ///
 /// `verify`, the solver of targets and their reports rank weights by it.
 public struct WeightLoss: Sendable {
@@ -19,9 +19,6 @@ public struct WeightLoss: Sendable {
     public let sqnr: Double
     /// The SQNR is not that of the outputs, but of the call that reads the weight.
     public let isEstimated: Bool
-    /// The SQNR of the outputs with all weights compressed, if `sqnr` is theirs with this one as in the model; nil if it is theirs with
-    /// only this one compressed.
-    public let whole: Double?
     /// A scheme that would lose less; nil if none was tried, or none was found.
     public fileprivate(set) var remedy: Remedy?
 
@@ -40,18 +37,12 @@ public struct WeightLoss: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - error: of the outputs, squared error over energy.
-    ///   - whole: the error with all weights compressed, if `error` is that with this one as in the model.
-    init(_ name: String, _ scheme: String, bytes: Int, error: Double, whole: Double? = nil, remedy: Remedy? = nil) {
+    /// - Parameter error: of the outputs, squared error over energy.
+    init(_ name: String, _ scheme: String, bytes: Int, error: Double, remedy: Remedy? = nil) {
         (self.name, self.scheme, self.bytes, isEstimated) = (name, scheme, bytes, false)
         sqnr = Self.decibels(error)
-        self.whole = whole.map(Self.decibels)
         self.remedy = remedy
     }
-
-    /// Whether the compression of the weight costs anything that is known.
-    public var isCostly: Bool { whole.map { sqnr > $0 } ?? sqnr.isFinite }
 
     /// Creates an estimate: the loss of the call that reads the weight, and as a remedy the solver's next larger scheme.
     /// - Parameters:
@@ -61,7 +52,7 @@ public struct WeightLoss: Sendable {
         estimating tensor: CompressedTensor, of source: StoredTensor, sqnr: Double, where isAllowed: SchemeFilter? = nil
     ) {
         (name, scheme, bytes) = (tensor.name, tensor.codec.values.request, tensor.byteCount)
-        (self.sqnr, isEstimated, whole) = (sqnr, true, nil)
+        (self.sqnr, isEstimated) = (sqnr, true)
         let larger = try? CandidateSchemes.codecs(for: source, like: tensor.codec, where: isAllowed).lazy
             .filter { $0.bytes > tensor.byteCount }
             .map { codec, bytes in
@@ -79,7 +70,6 @@ public struct WeightLoss: Sendable {
         bytes = try document["bytes"].int(in: 0...Int.max)
         sqnr = try figure(document["sqnr"])
         isEstimated = try document["estimated"].bool()
-        whole = document["whole"].exists ? try figure(document["whole"]) : nil
         let field = document["remedy"]
         guard field.value != .null else { return }
         remedy = Remedy(
@@ -106,7 +96,7 @@ public struct WeightLoss: Sendable {
     public func json(figure: (Double) -> JSON) -> JSON {
         [
             "name": .string(name), "compress": .string(scheme), "bytes": .integer(Int64(bytes)), "sqnr": figure(sqnr),
-            "estimated": .bool(isEstimated), "whole": whole.map(figure) ?? .null,
+            "estimated": .bool(isEstimated),
             "remedy": remedy.map { remedy in
                 [
                     "compress": .string(remedy.scheme), "bytes": .integer(Int64(remedy.bytes)),
@@ -119,10 +109,7 @@ public struct WeightLoss: Sendable {
 
 extension [WeightLoss] {
     /// The weights in the order of their loss, the largest first.
-    public var ranked: [WeightLoss] {
-        func key(_ loss: WeightLoss) -> Double { loss.whole == nil ? loss.sqnr : -loss.sqnr }
-        return sorted { (key($0), $0.name) < (key($1), $1.name) }
-    }
+    public var ranked: [WeightLoss] { sorted { ($0.sqnr, $0.name) < ($1.sqnr, $1.name) } }
 
     /// Measures the loss of weights over samples, and looks for remedies for those that lose most.
     /// - Parameters:
@@ -142,28 +129,28 @@ extension [WeightLoss] {
             self = []
             return
         }
-        // What a weight by gptq loses alone, others make up for.
-        let isJoint = read.contains { $0.codec.method == .gptq }
-        let runs = try IsolatedRuns(samples, among: isJoint ? read : [], threads: threads)
-        let whole = isJoint ? runs.error : nil
+        let runs = try IsolatedRuns(samples, threads: threads)
+        let isFitted = read.contains { $0.codec.method == .gptq }
         var losses: [WeightLoss] = []
-        try runs.forEach(of: read.compactMap { sources[$0.name] }) { source, _, error in
+        try runs.forEach(of: read.compactMap { sources[$0.name] }, wantsStatistics: isFitted) {
+            source, statistics, error in
             guard let tensor = encoded[source.name] else { return }
-            let replacement =
-                isJoint
-                ? try CompressedTensor.compressing(source, with: Codecs.codec("stored"), threads: threads).tensor
-                : tensor
+            let alone =
+                tensor.codec.method == .gptq
+                ? try CompressedTensor.compressing(source, with: tensor.codec, given: statistics, threads: threads)
+                    .tensor : tensor
             losses.append(
                 WeightLoss(
-                    tensor.name, tensor.codec.values.request, bytes: tensor.byteCount, error: try error(replacement),
-                    whole: whole))
+                    tensor.name, tensor.codec.values.request, bytes: tensor.byteCount, error: try error(alone)))
         }
         losses = losses.ranked
-        let worst = losses.prefix(WeightLoss.treated).filter(\.isCostly)
-        try runs.forEach(of: worst.compactMap { sources[$0.name] }) { source, _, error in
+        let worst = losses.prefix(WeightLoss.treated).filter { $0.sqnr.isFinite }
+        try runs.forEach(of: worst.compactMap { sources[$0.name] }, wantsStatistics: isFitted) {
+            source, statistics, error in
             guard let index = losses.firstIndex(where: { $0.name == source.name }) else { return }
             losses[index].remedy = try WeightLoss.Remedy.finding(
-                for: source, encoded[source.name]?.codec, losses[index], error, where: isAllowed, threads: threads)
+                for: source, encoded[source.name]?.codec, losses[index], statistics, error, where: isAllowed,
+                threads: threads)
         }
         self = losses
     }
@@ -174,32 +161,25 @@ extension WeightLoss {
     static let treated = 5
     /// A remedy has at most this share of the error: 6 dB less.
     private static let remedyShare = 0.25
-
-    /// Whether a remedy leaves at most `remedyShare` of the error that the weight's compression makes.
-    fileprivate func isEnough(_ remedied: Double) -> Bool {
-        func error(_ decibels: Double) -> Double { pow(10, -decibels / 10) }
-        // The errors of all other weights stay.
-        let rest = whole == nil ? 0 : error(sqnr)
-        return error(remedied) - rest <= Self.remedyShare * (error(whole ?? sqnr) - rest)
-    }
 }
 
 extension WeightLoss.Remedy {
     /// Returns the smallest scheme of the solver's, or of the kind of the weight's codec, that clearly loses less than a weight's own,
     /// else the best one; nil if none does.
     fileprivate static func finding(
-        for source: StoredTensor, _ own: (any WeightCodec)?, _ loss: WeightLoss,
+        for source: StoredTensor, _ own: (any WeightCodec)?, _ loss: WeightLoss, _ statistics: ActivationStatistics?,
         _ error: (CompressedTensor) throws -> Double, where isAllowed: SchemeFilter?, threads: Int
     ) throws -> WeightLoss.Remedy? {
         var best: WeightLoss.Remedy?
         for (codec, bytes) in try CandidateSchemes.codecs(for: source, like: own, where: isAllowed)
         where bytes > loss.bytes {
-            let tensor = try CompressedTensor.compressing(source, with: codec, threads: threads).tensor
+            let advised = advised(codec, for: own)
+            let tensor = try CompressedTensor.compressing(
+                source, with: advised, given: advised.method == .gptq ? statistics : nil, threads: threads
+            ).tensor
             let sqnr = WeightLoss.decibels(try error(tensor))
-            if sqnr > best?.sqnr ?? loss.whole ?? loss.sqnr {
-                best = WeightLoss.Remedy(codec: advised(codec, for: own), bytes: bytes, sqnr: sqnr)
-            }
-            if loss.isEnough(sqnr) { break }
+            if sqnr > best?.sqnr ?? loss.sqnr { best = WeightLoss.Remedy(codec: advised, bytes: bytes, sqnr: sqnr) }
+            if sqnr >= loss.sqnr - 10 * log10(WeightLoss.remedyShare) { break }
         }
         return best
     }

@@ -55,6 +55,16 @@ struct BudgetTests {
         #expect(alone.exitStatus == .usage && alone.budgetMistakes.first?.location == "budget.json, field memory.bytes")
     }
 
+    @Test("The schema of reports has each figure that a budget may limit")
+    func figures() throws {
+        let schema = try JSONSchema(named: "report.schema.json")
+        for resource in Resource.allCases {
+            var report = try check(budget(#"{"size": {"bytes": 1000000000}}"#))
+            report.sizes = [SizeFinding(resource, value: 1, limit: 1)]
+            #expect(schema.violations(of: report.json) == [], "\(resource)")
+        }
+    }
+
     @Test("The limits of a device's profile are limits of the package, each named with both numbers")
     func profiles() throws {
         try withTemporaryFolder { folder in

@@ -94,9 +94,13 @@ public struct CoreMLSource: ModelSource {
                 }
                 let known = names[weight.name]
                 let shape = known?.shape.count == weight.shape.count ? known?.shape ?? weight.shape : weight.shape
+                // A table of one function may have the name of another one's.
+                let isTaken = known == nil && listed.contains { $0.name == weight.name }
                 listed.append(
                     SourceWeight(
-                        [weight], of: package, as: known?.name ?? weight.name, shape, scalings[known?.name ?? ""]))
+                        [weight], of: package,
+                        as: known?.name ?? (isTaken ? "\(weight.name) of \(weight.function)" : weight.name), shape,
+                        scalings[known?.name ?? ""]))
             }
             for (name, parts) in cut.sorted(by: { $0.key < $1.key }) where !listed.contains(where: { $0.name == name })
             {
@@ -170,16 +174,41 @@ extension CoreMLWeight {
 extension CoreMLModel.Interface {
     /// The input shapes of each enumerated choice, with the suffix of its function's name; one choice without shapes if the
     /// inputs do not enumerate any.
-    fileprivate var enumeratedShapes: [(suffix: String, shapes: [String: [Int]])] {
+    package var enumeratedShapes: [(suffix: String, shapes: [String: [Int]])] {
         let enumerating = inputs.filter { !$0.enumeratedShapes.isEmpty }
         guard let first = enumerating.first,
             enumerating.allSatisfy({ $0.enumeratedShapes.count == first.enumeratedShapes.count })
         else { return [("", [:])] }
         return first.enumeratedShapes.indices.map { index in
-            let shapes = enumerating.map { ($0.name, $0.enumeratedShapes[index]) }
+            let shapes = inputs.compactMap { input in
+                input.enumeratedShapes.isEmpty && input.shapeRanges.isEmpty
+                    ? nil : sizes(of: input, as: index).map { (input.name, $0) }
+            }
             let suffix = "_" + first.enumeratedShapes[index].map(String.init).joined(separator: "x")
             return (first.enumeratedShapes.count == 1 ? "" : suffix, Dictionary(shapes) { first, _ in first })
         }
+    }
+}
+
+extension CoreMLModel.Interface {
+    /// Returns the sizes of an input in one of the shapes. Those of an input with a range follow from an input that enumerates its
+    /// shapes: an axis that has the same default size there has the same size in each shape.
+    package func sizes(of input: CoreMLModel.Feature, as shape: Int) -> [Int]? {
+        guard !input.shapeRanges.isEmpty, let own = input.type.sizes,
+            let other = inputs.first(where: { $0.enumeratedShapes.indices.contains(shape) }),
+            let before = other.type.sizes, let now = other.sizes(shape), before.count == now.count
+        else { return input.sizes(shape) }
+        return own.enumerated().map { axis, size in
+            let isAligned = own.count == before.count && before[axis] == size
+            return (isAligned ? axis : before.firstIndex(of: size)).map { now[$0] } ?? size
+        }
+    }
+}
+
+extension CoreMLModel.Feature {
+    /// Returns the sizes of one of the enumerated shapes; the default shape if it enumerates fewer.
+    package func sizes(_ shape: Int) -> [Int]? {
+        enumeratedShapes.indices.contains(shape) ? enumeratedShapes[shape] : type.sizes
     }
 }
 

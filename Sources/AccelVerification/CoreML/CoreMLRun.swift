@@ -272,7 +272,7 @@ extension CoreMLPackage {
             ports.append(
                 FrozenProgram.Port(
                     name: name, elementType: input.type.dataType.isFloatingPoint ? .float32 : .int64,
-                    shape: Shape(input.sizes(shape) ?? [])))
+                    shape: Shape(interface.sizes(of: input, as: shape) ?? [])))
         }
         return try matcher.samples?.runs(of: interface.function, ports, known)
     }
@@ -348,10 +348,5 @@ extension CoreMLModel.Feature {
     func takes(_ sizes: [Int]) -> Bool {
         (enumeratedShapes + [type.sizes].compactMap(\.self)).contains(sizes)
             || !shapeRanges.isEmpty && shapeRanges.count == sizes.count
-    }
-
-    /// Returns the sizes of one of the enumerated shapes; the default shape if it enumerates fewer.
-    func sizes(_ shape: Int) -> [Int]? {
-        enumeratedShapes.indices.contains(shape) ? enumeratedShapes[shape] : type.sizes
     }
 }

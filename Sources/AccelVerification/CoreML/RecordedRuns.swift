@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelCPURuntime
+import AccelCalibration
 public import AccelFormats
 import AccelPrograms
 import AccelTensors
@@ -34,10 +35,16 @@ public struct RecordedRuns: Sendable {
     public static func record(
         _ package: CoreMLPackage, on source: InputSource, to path: String
     ) throws -> (runs: Int, drawn: [String]) {
-        let names = package.model.interfaces.map(\.function)
-        let functions = try names.map { try package.program(function: $0) }
+        // A function that enumerates its shapes is one of each of them.
+        let variants = package.model.interfaces.flatMap { interface in
+            interface.enumeratedShapes.enumerated().map { Variant(interface: interface, shape: $0, sizes: $1.shapes) }
+        }
+        let names = variants.map(\.interface.function)
+        let functions = try variants.map {
+            try package.program(function: $0.interface.function, shapes: $0.sizes)
+        }
         var (runs, given, made): ([Run], [HostRow], [HostRow]) = ([], [], [])
-        let (sequences, drawn) = try Self.sequences(package, functions, source)
+        let (sequences, drawn) = try Self.sequences(package, variants, functions, source)
         for (number, sequence) in sequences.enumerated() {
             var states: [String: HostTensor] = [:]
             var before: [String: HostTensor] = [:]
@@ -85,6 +92,14 @@ public struct RecordedRuns: Sendable {
         return (runs.count, drawn)
     }
 
+    /// A function with one of the shapes that it enumerates.
+    private struct Variant {
+        let interface: CoreMLModel.Interface
+        /// The index of the shape.
+        let shape: Int
+        let sizes: [String: [Int]]
+    }
+
     private typealias HostRow = (name: String, tensor: HostTensor)
     private struct Step {
         var function: Int
@@ -94,13 +109,15 @@ public struct RecordedRuns: Sendable {
 
     /// Returns the steps of each sequence, and the functions whose inputs are drawn although the source has a file.
     private static func sequences(
-        _ package: CoreMLPackage, _ functions: [FrozenProgram], _ source: InputSource
+        _ package: CoreMLPackage, _ variants: [Variant], _ functions: [FrozenProgram], _ source: InputSource
     ) throws -> (sequences: [[Step]], drawn: [String]) {
         if let golden = source.golden, golden.isDecoding {
             let sequences = try package.decoding(of: golden, [], stored: [:], weakest: nil).sequences.map { sequence in
                 sequence.blocks.map { block in
                     Step(
-                        function: block.step.function, inputs: block.step.inputs.mapValues { HostTensor($0) },
+                        function: variants.firstIndex {
+                            $0.interface.function == package.model.interfaces[block.step.function].function
+                        } ?? block.step.function, inputs: block.step.inputs.mapValues { HostTensor($0) },
                         carried: block.step.carried)
                 }
             }
@@ -114,8 +131,8 @@ public struct RecordedRuns: Sendable {
             }
         var (sequences, drawn): ([[Step]], [String]) = ([], [])
         for (index, function) in functions.enumerated() {
-            let interface = package.model.interfaces[index]
-            let given = try matcher.map { try package.recordedInputs(of: function, interface, $0) } ?? []
+            let (interface, shape) = (variants[index].interface, variants[index].shape)
+            let given = try matcher.map { try package.recordedInputs(of: function, interface, shape, $0) } ?? []
             for inputs in given { sequences.append([Step(function: index, inputs: inputs)]) }
             guard given.isEmpty else { continue }
             let inputs = SeededInputs(seed: source.samplingSeed).inputs(for: function)
@@ -206,10 +223,12 @@ public struct RecordedRuns: Sendable {
 extension CoreMLPackage {
     /// Returns the inputs of a function's runs on a file; empty if the file has none for it.
     fileprivate func recordedInputs(
-        of function: FrozenProgram, _ interface: CoreMLModel.Interface, _ matcher: InputMatcher
+        of function: FrozenProgram, _ interface: CoreMLModel.Interface, _ shape: Int, _ matcher: InputMatcher
     ) throws -> [[String: HostTensor]] {
-        var runs = [matcher.tensors.mapValues { HostTensor($0) }]
-        if !takes(matcher), let samples = try self.runs(of: interface, as: 0, matcher) { runs = samples }
+        let whole = matcher.tensors.mapValues { HostTensor($0) }
+        if takes(matcher), let inputs = function.recordedInputs(whole) { return [inputs] }
+        let runs: [[String: HostTensor]]
+        do { runs = try self.runs(of: interface, as: shape, matcher) ?? [whole] } catch is SamplesTooLong { return [] }
         let inputs = runs.compactMap { function.recordedInputs($0) }
         return inputs.count == runs.count ? inputs : []
     }

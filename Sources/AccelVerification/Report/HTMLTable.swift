@@ -16,7 +16,9 @@ struct HTMLTable {
     private static let mostOpenRows = 24
 
     /// - Parameter titles: a `#` at the end of a title marks a column of numbers.
-    init(_ titles: String...) {
+    init(_ titles: String...) { self.init(titles) }
+
+    init(_ titles: [String]) {
         self.titles = titles.map { $0.hasSuffix("#") ? (String($0.dropLast()), true) : ($0, false) }
     }
 

@@ -11,19 +11,14 @@ extension ParityReport {
 
     /// The weights that cost the outputs most, and the rules that would help, for a terminal; nothing if no rule would.
     func ranking(_ width: Int) -> [String] {
-        let worst = losses.prefix(Self.rankedLines).filter(\.isCostly)
+        let worst = losses.prefix(Self.rankedLines).filter { $0.sqnr.isFinite }
         let rules = worst.compactMap(\.rule)
         guard !rules.isEmpty else { return [] }
-        var table = TextTable([
-            .init("weights that cost the \(rankedFigure) most"), .init("stored as"), .init("bytes", number: true),
-            .init(rankedTitle, number: true), .init("with the rule", number: true),
-        ])
-        for loss in worst {
-            table.add([
-                loss.name, loss.scheme, Figure.bytes(loss.bytes), Figure.decibels(loss.sqnr),
-                loss.remedy?.sqnr.map(Figure.decibels) ?? "-",
-            ])
-        }
+        var table = TextTable(
+            [
+                .init("weights that cost the \(rankedFigure) most"), .init("stored as"), .init("bytes", number: true),
+            ] + rankedTitles.map { .init($0, number: true) })
+        for loss in worst { table.add([loss.name, loss.scheme, Figure.bytes(loss.bytes)] + rankedFigures(loss)) }
         let usual = usualScheme
         let kept =
             recipeDefault != nil
@@ -57,18 +52,23 @@ extension ParityReport {
                 ])
     }
 
-    /// The title of the figures.
-    private var rankedTitle: String { losses.contains { $0.whole != nil } ? "dB uncompressed" : "dB alone" }
+    /// The titles of the figures.
+    private var rankedTitles: [String] { ["dB alone", "with the rule"] }
+
+    private func rankedFigures(_ loss: WeightLoss) -> [String] {
+        [Figure.decibels(loss.sqnr), loss.remedy?.sqnr.map(Figure.decibels) ?? "-"]
+    }
+
+    /// Some weights are by gptq, so that their figures are not those of the stored codes.
+    private var isFitted: Bool { !isEstimated && losses.contains { $0.scheme.contains("method=gptq") } }
 
     /// What the figures are measured on, where the title does not say it.
     private var rankedNotes: [String] {
-        let whole = losses.compactMap(\.whole).first
-        return [
+        [
             isEstimated ? "-: not measured, as a run for each weight on inputs of this size would take too long" : nil,
-            whole.map {
-                "dB uncompressed: of the outputs with this weight as in the model and all others as stored; all as stored give "
-                    + "\(Figure.decibels($0)) (gptq makes up for errors of other weights; a conversion by the rule gives them other codes)"
-            },
+            isFitted
+                ? "of gptq: by gptq on these inputs alone; the stored codes make up for errors of other weights too, so that a conversion "
+                    + "by the rules tells what they bring" : nil,
             rankingDrawn.map {
                 "measured on drawn inputs of \($0), which the file does not fit: give inputs of its shape for figures of yours"
             },
@@ -95,13 +95,11 @@ extension ParityReport {
     var rankingSection: String {
         guard !losses.isEmpty else { return "" }
         var table = HTMLTable(
-            "weight", "stored as", "bytes#", "\(rankedTitle)#", "with the rule#", "a rule that would help")
+            ["weight", "stored as", "bytes#"] + rankedTitles.map { "\($0)#" } + ["a rule that would help"])
         for loss in losses.prefix(Self.rankedRows) {
-            table.add([
-                .name(loss.name), .text(loss.scheme), .number(Wording.grouped(loss.bytes)),
-                .number(Figure.decibels(loss.sqnr)), .number(loss.remedy?.sqnr.map(Figure.decibels) ?? ""),
-                .name(loss.rule ?? ""),
-            ])
+            table.add(
+                [.name(loss.name), .text(loss.scheme), .number(Wording.grouped(loss.bytes))]
+                    + rankedFigures(loss).map { .number($0) } + [.name(loss.rule ?? "")])
         }
         let rest = losses.count - Self.rankedRows
         let more =
@@ -109,9 +107,7 @@ extension ParityReport {
         let measured =
             isEstimated
             ? "SQNR of the calls that read each weight: a run for each weight on inputs of this size would take too long."
-            : losses.contains { $0.whole != nil }
-                ? "SQNR of the outputs if this weight is the model's, and all others are stored."
-                : "SQNR of the outputs if only this weight is compressed, and all others are the model's."
+            : "SQNR of the outputs if only this weight is compressed, and all others are the model's."
         let notes = rankedNotes.map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
         return "<h2>Which weights hurt</h2>\n<p class=\"soft\">\(measured)\(more)</p>\n" + notes + table.html
     }

@@ -66,8 +66,9 @@ enum ConversionArguments {
         affectsOutput: true)
     static let strict = Option(
         "strict", .flag,
-        "refuse, instead of warning, when a tensor stays unused that neither --part nor --ignore-tensor leaves out, a matrix "
-            + "uncompressed, or a rule of the recipe idle")
+        "refuse, instead of warning, when a tensor stays unused that neither --part nor --ignore-tensor leaves out (but "
+            + "for numbers of positions, and counters of training), a matrix uncompressed, or a rule of the recipe idle"
+    )
     static let ignoredTensors = Option(
         "ignore-tensor", .text("GLOB"),
         "leave out tensors that no function reads, where that would be refused; packages say that they were",

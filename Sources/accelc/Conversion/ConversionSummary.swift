@@ -94,7 +94,7 @@ struct ConversionSummary {
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "functions": .array(manifest.functions.map { .string($0.name) }),
             "usual_shapes": .bool(hasUsualShapes),
-            "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
+            "remarks": .array((manifest.provenance.remarks + notes).map { .string($0) }),
             "warnings": .array(warnings.map { .string($0) }),
             "outputs_sqnr": outputs.map { .figure($0.sqnr) } ?? .null,
             "held_out_sqnr": outputs?.heldOut.map { .figure($0) } ?? .null,
