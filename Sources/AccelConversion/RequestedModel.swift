@@ -234,9 +234,16 @@ struct RequestedModel {
                 && weight.choice.codec.method == .nearest
                 && weight.source.shape.hasOutputChannels
         }.map(\.source.name)
+        let multiplied = functions.reduce(into: Set<String>()) { $0.formUnion($1.program.multipliedWeights) }
         return PackageCoverage.sentences(
             names.map { (name: $0, reason: "it was no better on what is held out of the samples") }
-                + unread.map { (name: $0, reason: "no inputs are multiplied with it") },
+                + unread.map { name in
+                    let reason =
+                        multiplied.contains(name)
+                        ? "the samples do not reach it; give the inputs of its part too, such as tokens"
+                        : "no inputs are multiplied with it"
+                    return (name: name, reason: reason)
+                },
             "stored without the method of the recipe")
     }
 
