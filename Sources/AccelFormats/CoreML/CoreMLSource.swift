@@ -188,9 +188,7 @@ extension CoreMLModel.Interface {
             return (first.enumeratedShapes.count == 1 ? "" : suffix, Dictionary(shapes) { first, _ in first })
         }
     }
-}
 
-extension CoreMLModel.Interface {
     /// Returns the sizes of an input in one of the shapes. Those of an input with a range follow from an input that enumerates its
     /// shapes: an axis that has the same default size there has the same size in each shape.
     package func sizes(of input: CoreMLModel.Feature, as shape: Int) -> [Int]? {

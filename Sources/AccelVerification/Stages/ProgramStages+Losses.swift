@@ -11,16 +11,21 @@ extension ProgramStages {
     /// The most runs over samples for each measurement.
     private static let mostRuns = 8
 
+    /// The ranking of the weights, and what it was measured on.
+    struct Losses {
+        var ranked: [WeightLoss] = []
+        /// The number of runs that the losses were measured on, and that of the function's; nil for estimates.
+        var runs: (measured: Int, count: Int)?
+        /// The function whose inputs were drawn, although there is a file; nil if none were.
+        var drawn: String?
+    }
+
     /// Measures what each lossy weight costs the outputs if all others are the model's: in the function with the most positions that
     /// reads it, from empty states, over evenly spaced samples. For a large model the losses are those of the calls that the operator
     /// stage has compared.
-    /// - Parameter runs: receives the number of runs that the losses were measured on, and that of the function's.
-    /// - Parameter drawn: receives the name of the function if its inputs were drawn, although there is a file.
     /// - Returns: the largest loss first; empty if nothing is lost, or if there is neither time for it nor an operator stage.
-    func losses(
-        _ runs: inout (measured: Int, count: Int)?, drawnFor drawn: inout String?
-    ) throws -> [WeightLoss] {
-        guard let model, !lossy.isEmpty else { return [] }
+    func losses() throws -> Losses {
+        guard let model, !lossy.isEmpty else { return Losses() }
         let stored = program.weights.filter { lossy.contains($0.name) && model.weights[$0.name] != nil }
         let functions = program.functions.indices.compactMap { index in
             (model.withOwnStates?[index] ?? model.unrounded[index]).map {
@@ -28,12 +33,13 @@ extension ProgramStages {
             }
         }.sorted { ($1.work, $0.index) < ($0.work, $1.index) }
         let work = functions.first.map { Double($0.work) * Double(stored.count) / 2 } ?? 0
-        guard work <= Self.mostWork else { return estimates(stored, model.weights) }
-        var found: [WeightLoss] = []
+        guard work <= Self.mostWork else {
+            return Losses(ranked: estimates(stored, model.weights))
+        }
+        var found = Losses()
         // Those that the inputs of a file fit come first; others run on drawn ones.
-        let given = functions.filter { feeds[$0.index]?.isEmpty == false }
-        for function in given + functions.filter({ function in !given.contains { $0.index == function.index } }) {
-            let left = stored.filter { weight in !found.contains { $0.name == weight.name } }
+        for function in functions.filter({ isGiven($0.index) }) + functions.filter({ !isGiven($0.index) }) {
+            let left = stored.filter { weight in !found.ranked.contains { $0.name == weight.name } }
             guard !left.isEmpty else { break }
             let program = function.frozen.program
             // States are empty, so the position is the first one.
@@ -51,13 +57,17 @@ extension ProgramStages {
                 if samples == nil { samples = run } else { samples?.add(run) }
             }
             guard let samples else { continue }
-            if found.isEmpty {
-                runs = (count, feeds.count)
-                drawn = isDrawn(function.index) ? self.program.functions[function.index].name : nil
+            if found.ranked.isEmpty {
+                found.runs = (count, feeds.count)
+                if case .file = options.inputs, !isGiven(function.index) {
+                    found.drawn = self.program.functions[function.index].name
+                }
             }
-            found += try [WeightLoss](of: left, over: samples, where: options.isExpressible, threads: options.threads)
+            found.ranked += try [WeightLoss](
+                of: left, over: samples, where: options.isExpressible, threads: options.threads)
         }
-        return found.ranked
+        found.ranked = found.ranked.ranked
+        return found
     }
 
     private func estimates(_ stored: [CompressedTensor], _ sources: [String: StoredTensor]) -> [WeightLoss] {
@@ -80,11 +90,8 @@ extension ProgramStages {
         }.ranked
     }
 
-    /// Whether a function has no inputs of the file that was given.
-    private func isDrawn(_ index: Int) -> Bool {
-        guard case .file = options.inputs else { return false }
-        return feeds[index]?.isEmpty != false
-    }
+    /// Whether a function has inputs of the file that was given.
+    private func isGiven(_ index: Int) -> Bool { feeds[index]?.isEmpty == false }
 
     /// Returns the inputs of a function's runs: the file's, those that a decoder's golden has for it, or drawn ones.
     private func feeds(of index: Int, _ frozen: FrozenProgram) -> [FunctionFeed] {

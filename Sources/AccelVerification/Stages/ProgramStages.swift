@@ -162,7 +162,8 @@ struct ProgramStages: StageRunner {
     private mutating func rankWeights() {
         guard options.ranksWeights, report.structure?.differences.isEmpty != false else { return }
         do {
-            report.losses = try losses(&report.rankingRuns, drawnFor: &report.rankingDrawn)
+            let found = try losses()
+            (report.losses, report.rankingRuns, report.rankingDrawn) = (found.ranked, found.runs, found.drawn)
             report.rankingLacksOperators =
                 report.losses.isEmpty && model != nil && !lossy.isEmpty && !options.stages.contains(.operators)
             guard let recipe = package?.manifest.provenance.recipe else { return }
