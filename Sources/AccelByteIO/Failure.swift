@@ -54,6 +54,8 @@ public struct FormatError: ReportedError, Equatable {
     public enum Location: Equatable, Sendable {
         /// A byte offset from the start of the file.
         case offset(UInt64)
+        /// A line of a text, and the column in it, in bytes; both count from 1.
+        case line(Int, column: Int)
         /// A tensor of the file, and the row-major index of an element.
         case tensor(String, index: Int?)
         /// A field of a JSON document, such as `functions[0].inputs`.
@@ -92,6 +94,8 @@ public struct FormatError: ReportedError, Equatable {
             switch location {
             case nil: []
             case .offset(let offset): [.init("offset", .integer(Int64(clamping: offset)))]
+            case .line(let line, let column):
+                [.init("line", .integer(Int64(line))), .init("column", .integer(Int64(column)))]
             case .tensor(let name, let index):
                 [.init("tensor", .string(name))] + (index.map { [.init("element", .integer(Int64($0)))] } ?? [])
             case .field(let path): [.init("field", .string(path))]
@@ -103,6 +107,7 @@ public struct FormatError: ReportedError, Equatable {
         switch location {
         case nil: "\(file): \(reason)"
         case .offset(let offset): "\(file), byte \(offset): \(reason)"
+        case .line(let line, let column): "\(file), line \(line), column \(column): \(reason)"
         case .tensor(let name, nil): "\(file), tensor \"\(name)\": \(reason)"
         case .tensor(let name, let index?): "\(file), tensor \"\(name)\", element \(index): \(reason)"
         case .field(let path): "\(file), field \(path): \(reason)"

@@ -21,12 +21,12 @@ extension Files {
     ) throws -> CopyMethod {
         let content = try MappedFile(source).bytes
         guard let start = startCopy(source, to: target, mode: mode, mayLink: mayLink) else {
-            throw RequestError("cannot write \(target): \(systemMessage())", status: .unavailable)
+            throw RequestError.unwritable(target, systemMessage())
         }
         guard start.finish(content, at: target, isSynced: false) else {
             let message = systemMessage()
             unlink(target)
-            throw RequestError("cannot write \(target): \(message)", status: .unavailable)
+            throw RequestError.unwritable(target, message)
         }
         return start.method
     }
@@ -51,12 +51,12 @@ extension Files {
             startCopy(source, to: temporary, mode: mode, mayLink: mayLink)
         }
         guard let start else {
-            throw RequestError("cannot write \(target): \(systemMessage())", status: .unavailable)
+            throw RequestError.unwritable(target, systemMessage())
         }
         do {
             guard start.method != .link || chmod(temporary, mode_t(mode)) == 0,
                 start.finish(content, at: temporary, isSynced: isSynced)
-            else { throw RequestError("cannot write \(target): \(systemMessage())", status: .unavailable) }
+            else { throw RequestError.unwritable(target, systemMessage()) }
             try TemporaryPaths.publish(temporary, as: target, kind: kind, form: .file)
         } catch {
             TemporaryPaths.discard(temporary)

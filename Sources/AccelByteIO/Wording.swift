@@ -11,4 +11,17 @@ package enum Wording {
     package static func count(_ number: Int, _ noun: String, _ plural: String? = nil) -> String {
         "\(grouped(number)) \(number == 1 ? noun : plural ?? noun + "s")"
     }
+
+    /// Returns a size such as `11.8 MB`, in powers of ten.
+    /// - Parameter digits: those behind the point, for kB and more.
+    package static func bytes(_ count: Int, digits: Int = 1) -> String {
+        var value = Double(count)
+        var unit = 0
+        let units = ["B", "kB", "MB", "GB", "TB"]
+        while value >= 999.95, unit < units.count - 1 {
+            value /= 1000
+            unit += 1
+        }
+        return unit == 0 ? "\(count) B" : "\(NumberText.fixed(value, digits: digits)) \(units[unit])"
+    }
 }

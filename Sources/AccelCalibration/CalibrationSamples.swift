@@ -19,12 +19,14 @@ public struct CalibrationSamples: Sendable {
         let samples: Range<Int>
         /// The indices of its samples in the file; nil if the inputs have no row for each sample.
         let rows: [Int]?
+        /// The numbers of its samples: their rows in the file, else those of the runs that make it up.
+        var numbers: [Int] { rows ?? Array(samples) }
     }
     /// The name of the mask in files for parts without a mask input.
     public static let maskName = SampleInputs.maskName
-    /// One of this many samples, in the order of length, is excluded from all statistics and held out.
+    /// Every so many samples, in the order of the file, one is excluded from all statistics and held out: the same one of each part.
     public static let heldOutShare = 16
-    /// Returns whether the sample, or the vector, of this number is held out.
+    /// Returns whether the sample, or the vector, of this number, from 0, is held out.
     static func isHeldOut(_ number: Int) -> Bool { number % heldOutShare == heldOutShare - 1 }
     /// The approximate number of positions per run.
     private static let positionsAtOnce = 512

@@ -17,6 +17,7 @@ public struct CompressionSolver {
     /// The weights that do not change.
     private let stored: [CompressedTensor]
     private let threads: Int
+    private let isAllowed: SchemeFilter?
     /// The number of positions over which single weights are measured.
     private static let positions = 512
 
@@ -25,17 +26,21 @@ public struct CompressionSolver {
     ///   - weights: the weights to choose schemes for.
     ///   - pinned: weights with a given scheme that needs calibration.
     ///   - stored: the encodings of all other weights.
+    ///   - isAllowed: what the file of the weights can have; nil for no limit.
     public init(
         _ samples: [CalibrationSamples], weights: [PlannedWeight], pinned: [PlannedWeight] = [],
-        stored: [CompressedTensor], threads: Int
+        stored: [CompressedTensor], where isAllowed: SchemeFilter? = nil, threads: Int
     ) {
         (self.samples, self.weights, self.pinned, self.stored, self.threads) = (
             samples, weights, pinned, stored, threads
         )
+        self.isAllowed = isAllowed
     }
 
     /// All schemes that the solver chooses from, as text: another list may give another choice.
-    public static var schemes: String { CandidateSchemes.all.joined(separator: " ") }
+    public static var schemes: String { schemeNames.joined(separator: " ") }
+    /// Each of them.
+    package static var schemeNames: [String] { CandidateSchemes.all }
 
     /// The elements of the weights to choose for.
     public var count: Int { weights.reduce(0) { $0 + $1.source.shape.count } }
@@ -54,7 +59,7 @@ public struct CompressionSolver {
     public func leastBytes() throws -> Int {
         let reached = reached
         return try weights.reduce(0) { sum, weight in
-            let schemes = try CandidateSchemes.codecs(for: weight.source)
+            let schemes = try CandidateSchemes.codecs(for: weight.source, allowedBy: isAllowed)
             return sum + ((reached.contains(weight.source.name) ? schemes.first : schemes.last)?.bytes ?? 0)
         }
     }
@@ -65,7 +70,7 @@ public struct CompressionSolver {
     public func solve(
         _ goal: CompressionGoal, progress: (SearchStep) -> Void = { _ in }
     ) throws -> CompressionChoice {
-        let candidates = try IsolatedErrors(samples: samples, weights: weights, threads: threads)
+        let candidates = try IsolatedErrors(samples: samples, weights: weights, isAllowed: isAllowed, threads: threads)
             .candidates(over: Self.positions, progress: progress)
         progress(.solving)
         let hulls = candidates.map(\.hull)
@@ -97,8 +102,9 @@ public struct CompressionSolver {
         case .fewestBytes(let wanted):
             guard let found else {
                 throw RequestError(
-                    "no choice of schemes was found that gives \(wanted) dB over the samples; the best had "
-                        + "\(NumberText.fixed(measured.map(\.judgedSQNR).max() ?? 0, digits: 2)) dB")
+                    "no choice of schemes up to float16 was found that gives \(wanted) dB over the samples; the best had "
+                        + "\(NumberText.fixed(measured.map(\.judgedSQNR).max() ?? 0, digits: 2)) dB: ask for less, or choose "
+                        + "--compress float32 instead, which loses nothing")
             }
             byteLimit = found.bytes
         }
@@ -195,7 +201,7 @@ public struct CompressionSolver {
             let codec = try Codecs.codec(scheme)
             var (bytes, codecs) = (0, [String: any WeightCodec]())
             for weight in weights {
-                let fits = try CandidateSchemes.codecs(for: weight.source)
+                let fits = try CandidateSchemes.codecs(for: weight.source, allowedBy: isAllowed)
                 guard let own = fits.first(where: { $0.codec.values == codec.values }) ?? fits.last else { continue }
                 bytes += own.bytes
                 codecs[weight.source.name] = own.codec

@@ -7,6 +7,7 @@ import AccelWeightCompression
 struct IsolatedErrors {
     let samples: [CalibrationSamples]
     let weights: [PlannedWeight]
+    let isAllowed: SchemeFilter?
     let threads: Int
     /// Schemes whose own error is below this share of the coarsest scheme's are not run: for so small errors, the
     /// output error is proportional to the weight error, with the ratio of the finest scheme that was run.
@@ -28,7 +29,9 @@ struct IsolatedErrors {
         return try weights.map { weight in
             if let known = found[weight.source.name] { return known }
             // The samples do not reach the weight: it keeps the finest scheme.
-            guard let last = try CandidateSchemes.codecs(for: weight.source).last else { return [] }
+            guard let last = try CandidateSchemes.codecs(for: weight.source, allowedBy: isAllowed).last else {
+                return []
+            }
             return [SchemeCandidate(codec: last.codec, bytes: last.bytes, error: 0)]
         }
     }
@@ -38,7 +41,7 @@ struct IsolatedErrors {
     private func measured(
         _ source: StoredTensor, _ statistics: ActivationStatistics?, _ error: (CompressedTensor) throws -> Double
     ) throws -> [SchemeCandidate] {
-        let codecs = try CandidateSchemes.codecs(for: source).map { codec, bytes in
+        let codecs = try CandidateSchemes.codecs(for: source, allowedBy: isAllowed).map { codec, bytes in
             (codec: codec.using(statistics == nil ? .nearest : .weighted), bytes: bytes)
         }
         let original = source.floats()

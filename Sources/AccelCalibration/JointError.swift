@@ -29,9 +29,7 @@ final class JointError {
         try run.restart()
         try run.run(from: nil, to: nil)
         links.add(run, of: samples.part)
-        let errors = run.sampledErrors(of: run.outputs(), from: reference)
-        // Each part holds out its own samples, so that those of this one may be in the statistics of the parts before.
-        return samples.linked.isEmpty ? errors : SampledErrors(all: errors.all, heldOut: nil)
+        return run.sampledErrors(of: run.outputs(), from: reference)
     }
 }
 
@@ -39,11 +37,18 @@ extension [JointError] {
     /// Returns the outputs of all parts with some weights replaced.
     func outputs(with weights: [CompressedTensor]) throws -> SampledOutputs {
         var links = LinkedValues(map(\.samples.part))
-        return SampledOutputs(try map { (name: $0.part, errors: try $0.errors(with: weights, &links)) })
+        return SampledOutputs(
+            try map { (name: $0.part, errors: try $0.errors(with: weights, &links)) },
+            heldOut: map(\.samples).heldOutCount)
     }
 }
 
 extension [CalibrationSamples] {
+    /// The number of samples that are held out of each part; 0 if there are too few, or if a part's inputs have no row for each.
+    var heldOutCount: Int {
+        allSatisfy(\.isDivided) ? map { $0.count / CalibrationSamples.heldOutShare }.min() ?? 0 : 0
+    }
+
     /// Measures the outputs over all samples, with some weights replaced.
     /// - Parameter weights: the weights that differ from the parts'; others of their names have to have the parts' shapes.
     public func outputs(with weights: [CompressedTensor], threads: Int) throws -> SampledOutputs {
@@ -53,6 +58,6 @@ extension [CalibrationSamples] {
             try map { samples in
                 let judge = try JointError(samples, threads: threads)
                 return (name: judge.part, errors: try judge.errors(with: weights, &links))
-            })
+            }, heldOut: heldOutCount)
     }
 }

@@ -22,13 +22,14 @@ extension SampleRun {
             let mask = mask(of: weight, chunk: chunk)
             let positionCount = function.calls[call].positionCount
             let perSample = max(1, positionCount / max(samples[chunk].count, 1))
+            let last = max(samples[chunk].count - 1, 0)
             let others = original?.vectors(of: weight, chunk: chunk, columns: columns)
             var index = 0
             others.withPointer { others in
                 executor.forEachVector(ofCall: call) { vector, position in
                     defer { index += 1 }
                     guard mask?[position] ?? true else { return }
-                    let part = sampleCount < share ? seen : samples[chunk].lowerBound + position / perSample
+                    let part = sampleCount < share ? seen : samples[chunk][min(position / perSample, last)]
                     seen += 1
                     let other = others.map { $0 + index * columns }
                     if CalibrationSamples.isHeldOut(part) {

@@ -14,7 +14,8 @@ final class SampleRun {
     /// For each chunk, the calls that read `weights`.
     let calls: [[Int]]
     let counts: [[Bool]?]
-    let samples: [Range<Int>]
+    /// The numbers of each chunk's samples.
+    let samples: [[Int]]
     let sampleCount: Int
     private var inputs: [[String: StoredTensor]]
     /// The states of each chunk.
@@ -62,7 +63,7 @@ final class SampleRun {
         let weights = sequences.first ?? []
         self.weights = weights
         counts = samples.chunks.map(\.counts)
-        self.samples = samples.chunks.map(\.samples)
+        self.samples = samples.chunks.map(\.numbers)
         sampleCount = samples.count
         inputs = samples.chunks.map { chunk in
             Dictionary(uniqueKeysWithValues: chunk.inputs.map { ($0.key, $0.value.stored(name: $0.key)) })

@@ -13,24 +13,29 @@ public struct SampledOutputs: Equatable, Sendable {
     /// In dB, by the mean error of the outputs; the mean over the parts.
     public let sqnr: Double
     /// The same over the samples that are in no statistics, in dB: other inputs get about that. Nil if there are too few samples to hold
-    /// one out (`CalibrationSamples.heldOutShare`), or if parts feed others.
+    /// one out (`CalibrationSamples.heldOutShare`).
     public let heldOut: Double?
+    /// The number of those samples; 0 if there are none.
+    public let heldOutCount: Int
     /// Each output, in the order of names.
     public let outputs: [Output]
 
     /// Creates figures that were measured before.
-    public init(sqnr: Double, heldOut: Double?, outputs: [Output]) {
-        (self.sqnr, self.heldOut, self.outputs) = (sqnr, heldOut, outputs)
+    public init(sqnr: Double, heldOut: Double?, heldOutCount: Int, outputs: [Output]) {
+        (self.sqnr, self.heldOut, self.heldOutCount, self.outputs) = (sqnr, heldOut, heldOutCount, outputs)
     }
 
-    /// - Parameter parts: the names of the parts, and the errors of their outputs.
-    init(_ parts: [(name: String, errors: SampledErrors)]) {
+    /// - Parameters:
+    ///   - parts: the names of the parts, and the errors of their outputs.
+    ///   - heldOutCount: the number of samples that all parts hold out.
+    init(_ parts: [(name: String, errors: SampledErrors)], heldOut heldOutCount: Int) {
         func mean(_ errors: [[String: Double]]) -> Double {
             WeightLoss.decibels(errors.map(\.mean).reduce(0, +) / Double(max(errors.count, 1)))
         }
         sqnr = mean(parts.map(\.errors.all))
         let held = parts.compactMap(\.errors.heldOut)
-        heldOut = held.isEmpty || held.count < parts.count ? nil : mean(held)
+        let isHeld = heldOutCount > 0 && !held.isEmpty && held.count == parts.count
+        (heldOut, self.heldOutCount) = isHeld ? (mean(held), heldOutCount) : (nil, 0)
         outputs = parts.flatMap { part in
             part.errors.all.map { name, error in
                 let isShared = parts.count { $0.errors.all[name] != nil } > 1

@@ -27,6 +27,16 @@ enum CandidateSchemes {
     /// MLX's scheme, and the bits that it may have.
     private static let affine = (scheme: "affine:bits=4,block=32,scales=weight", bits: ["4", "5", "6", "8"])
 
+    /// Returns the schemes that a budget chooses from for a weight, with their sizes, the smallest first: those that its file can have; all
+    /// where it can have none, so that the format tells why.
+    static func codecs(
+        for source: StoredTensor, allowedBy filter: SchemeFilter?
+    ) throws -> [(codec: any WeightCodec, bytes: Int)] {
+        let all = try codecs(for: source)
+        let allowed = all.filter { filter?($0.codec, source.shape) ?? true }
+        return allowed.isEmpty ? all : allowed
+    }
+
     /// Schemes of the kind of a codec: those of llama.cpp, or of MLX; else all.
     /// - Parameter isAllowed: what the file of the weight can have; the schemes are those of any kind that it allows then.
     private static func codecs(

@@ -80,6 +80,15 @@ public struct WeightLoss: Sendable {
     /// - Parameter error: squared error over energy.
     package static func decibels(_ error: Double) -> Double { error > 0 ? -10 * log10(error) : .infinity }
 
+    /// The error of the outputs, squared error over energy.
+    package var error: Double { pow(10, -sqnr / 10) }
+
+    /// The error that the remedy saves; nil if that was not measured.
+    package var saving: Double? { remedy?.sqnr.map { error - pow(10, -$0 / 10) } }
+
+    /// The bytes that the remedy adds; 0 without one.
+    package var addition: Int { remedy.map { $0.bytes - bytes } ?? 0 }
+
     /// The rule that gives the weight its remedy, as a line of a recipe's rules; nil without a remedy.
     public var rule: String? {
         guard let remedy, let rule = try? Recipe.Rule(weight: name, codec: remedy.codec) else { return nil }
@@ -130,7 +139,7 @@ extension [WeightLoss] {
             return
         }
         let runs = try IsolatedRuns(samples, threads: threads)
-        let isFitted = read.contains { $0.codec.method == .gptq }
+        let isFitted = read.contains { [.gptq, .weighted].contains($0.codec.method) }
         var losses: [WeightLoss] = []
         try runs.forEach(of: read.compactMap { sources[$0.name] }, wantsStatistics: isFitted) {
             source, statistics, error in
@@ -158,7 +167,7 @@ extension [WeightLoss] {
 
 extension WeightLoss {
     /// The number of weights for which remedies are looked for.
-    static let treated = 5
+    static let treated = 12
     /// A remedy has at most this share of the error: 6 dB less.
     private static let remedyShare = 0.25
 }
@@ -175,7 +184,7 @@ extension WeightLoss.Remedy {
         where bytes > loss.bytes {
             let advised = advised(codec, for: own)
             let tensor = try CompressedTensor.compressing(
-                source, with: advised, given: advised.method == .gptq ? statistics : nil, threads: threads
+                source, with: advised, given: advised.method.usesStatistics ? statistics : nil, threads: threads
             ).tensor
             let sqnr = WeightLoss.decibels(try error(tensor))
             if sqnr > best?.sqnr ?? loss.sqnr { best = WeightLoss.Remedy(codec: advised, bytes: bytes, sqnr: sqnr) }
@@ -184,11 +193,13 @@ extension WeightLoss.Remedy {
         return best
     }
 
-    /// Returns a scheme as it is advised for a weight: by gptq, if the weight's is, and the scheme knows that method.
+    /// Returns a scheme as it is advised for a weight: by the method of the weight's, if the scheme knows it.
     static func advised(
         _ codec: any WeightCodec, for own: (any WeightCodec)?
     ) -> any WeightCodec {
-        guard own?.method == .gptq, !codec.values["method"].isEmpty else { return codec }
-        return (try? Codecs.codec(codec.values.replacing("method", by: "gptq").fullSpecification)) ?? codec
+        guard let method = own?.method, [.gptq, .weighted].contains(method), !codec.values["method"].isEmpty else {
+            return codec
+        }
+        return (try? Codecs.codec(codec.values.replacing("method", by: method.rawValue).fullSpecification)) ?? codec
     }
 }

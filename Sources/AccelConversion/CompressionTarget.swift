@@ -49,7 +49,7 @@ public struct CompressionTarget: Sendable {
     /// - Throws: `RequestError` if no weight is free, a rule has method=awq, or the size budget is too small.
     func solve(
         _ recipe: Recipe, _ functions: [FrozenProgram], _ calibration: ModelCalibration,
-        emit: (ConversionEvent) -> Void
+        where isAllowed: SchemeFilter?, emit: (ConversionEvent) -> Void
     ) throws -> SolvedTarget {
         let anyScheme = try Self.anyScheme()
         let planned = recipe.plan(for: functions)
@@ -73,14 +73,16 @@ public struct CompressionTarget: Sendable {
         try requireReachable(
             givenBytes: givenBytes,
             by: CompressionSolver(
-                calibration.samples, weights: free, pinned: pinned, stored: [], threads: calibration.threads))
+                calibration.samples, weights: free, pinned: pinned, stored: [], where: isAllowed,
+                threads: calibration.threads))
         let stored = try Parallel.map(others.count, threads: calibration.threads) {
             try CompressedTensor.compressing(others[$0].source, with: others[$0].choice.codec, threads: 1).tensor
         }
         var goal = self.goal
         if case .bytes(let bytes) = goal { goal = .bytes(bytes - givenBytes) }
         let solver = CompressionSolver(
-            calibration.samples, weights: free, pinned: pinned, stored: stored, threads: calibration.threads)
+            calibration.samples, weights: free, pinned: pinned, stored: stored, where: isAllowed,
+            threads: calibration.threads)
         let solved = try solver.solve(goal) { ConversionEvent.search($0).forEach(emit) }
         let plan = solved.plan
         let statistics = plan.statistics.filter { plan.codecs[$0.key].map { $0.method == .gptq } ?? true }

@@ -18,6 +18,7 @@ extension Conversion {
 
     func key(_ digests: ModelDigests, by family: String, _ functions: [FrozenProgram]) throws -> CacheKey {
         var options: [(name: String, value: String)] = []
+        let samples = onlyMeasuresSamples ? nil : samples
         if let samples { options.append(("calibrate", samples.digest.description)) }
         if let importance { options.append(("importance", importance.digest.description)) }
         if logits != .all { options.append(("logits", logits.rawValue)) }

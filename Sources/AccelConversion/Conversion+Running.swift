@@ -41,6 +41,8 @@ public struct ConvertedPackage: Sendable {
     public let target: TargetResult?
     /// The outputs over the request's samples, with activations in float32; nil without samples.
     public let outputs: SampledOutputs?
+    /// Whether the samples choose and fit nothing: all of them are as new to the package as other inputs.
+    package let onlyMeasuresSamples: Bool
     /// The SQNR in dB of the outputs over the request's samples; nil without samples.
     public var outputSQNR: Double? { outputs?.sqnr }
 }
@@ -119,7 +121,8 @@ extension Conversion {
             lacksTokenizer: model.source.hasUnreadTokenizer,
             leftOut: Set(model.model.unused.filter(\.isExpected).map(\.name)),
             target: model.solved.map { TargetResult($0.choice, in: model.planFolder) },
-            outputs: model.solved?.choice.outputs ?? outputs(of: package, model, in: cache, emit: emit))
+            outputs: model.solved?.choice.outputs ?? outputs(of: package, model, in: cache, emit: emit),
+            onlyMeasuresSamples: model.request.onlyMeasuresSamples)
     }
 
     /// Measures the outputs of a finished package over the samples. A failure, such as too little memory, is a note: the package is

@@ -48,7 +48,8 @@ public struct Conversion: Sendable {
     public var recipeFile: String?
     /// The size or accuracy target for weights that no rule of the recipe matches. Needs samples.
     public var target: CompressionTarget?
-    /// Calibration samples, for targets and for schemes that use activation statistics.
+    /// Calibration samples, for targets and for schemes that use activation statistics. The outputs of a package are measured over
+    /// them, also where nothing else uses them.
     public var samples: SampleFile?
     /// The importance of columns, in place of samples, for schemes with `method=weighted`.
     public var importance: ImportanceMatrix?
@@ -103,6 +104,12 @@ public struct Conversion: Sendable {
         return request
     }
 
+    /// Whether nothing in the request depends on samples: a package is the same without them, and its outputs are measured over them.
+    package var onlyMeasuresSamples: Bool {
+        target == nil && !recipe.needsCalibration
+            && !recipe.allActivations.contains(where: \.needsSamples)
+    }
+
     /// Returns the recipe with the mix that it may have as rules for the weights of the functions.
     /// - Throws: `RequestError` if the family's modules are not those of the mix, or if a target chooses the schemes instead.
     func resolvedRecipe(for functions: [FrozenProgram], of family: String) throws -> Recipe {
@@ -155,10 +162,13 @@ public struct Conversion: Sendable {
         let unweighted = PackageCoverage.sentences(
             plan.filter { $0.lacksImportance && recipe.encoded[$0.source.name] == nil }.map { weight in
                 let name = weight.choice.codec.name
+                let asked = weight.choice.rule.map { recipe.rules[$0].codec } ?? recipe.defaultCodec
+                let remedy =
+                    asked.method == .weighted
+                    ? "it tells nothing of this one, to which a rule may give another type, such as q4_k"
+                    : "use \(name):method=weighted with --importance FILE or --calibrate FILE"
                 return (
-                    name: weight.source.name,
-                    reason: "ggml makes \(name) with an importance matrix only; use \(name):method=weighted with "
-                        + "--importance FILE or --calibrate FILE"
+                    name: weight.source.name, reason: "ggml makes \(name) with an importance matrix only; \(remedy)"
                 )
             }, "encoded as if all columns counted the same")
         let warnings = idle + idleMethods(in: plan) + unweighted
@@ -190,12 +200,15 @@ public struct Conversion: Sendable {
             let matrices = own.filter(\.source.shape.hasOutputChannels)
             // Rules that no weight uses are idle as a whole.
             if rule != nil, matrices.isEmpty { return nil }
-            let reason =
-                matrices.isEmpty
-                ? "each matrix has a rule of its own" : "the inputs of \(matrices[0].source.name) are not known"
             let field = rule.map { "rules[\($0)].compress" } ?? "default"
             let place = recipeFile.map { "\($0), field \(field): " } ?? ""
-            return "\(place)no weight uses method=\(codec.method.rawValue): \(reason)"
+            let method = "method=\(codec.method.rawValue)"
+            guard let first = matrices.first else {
+                return "\(place)no weight uses \(method): each matrix has a rule of its own"
+            }
+            let names = first.source.name + (matrices.count > 1 ? " and \(matrices.count - 1) more" : "")
+            return
+                "\(place)stored without \(method), as neither samples nor an importance matrix tell the inputs: \(names)"
         }
     }
 }

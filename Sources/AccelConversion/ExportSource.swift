@@ -15,6 +15,11 @@ enum ExportSource {
     init(_ request: Conversion, _ settings: ConversionSettings) throws {
         guard AcceleratorPackage.looksLikePackage(at: request.model) else {
             let model = try RequestedModel(request, writing: nil, settings)
+            if let file = request.samples, model.request.onlyMeasuresSamples {
+                throw RequestError(
+                    "nothing uses the samples of --calibrate \(file.path): choose a scheme with method=gptq, weighted or awq, or "
+                        + "activations int8:static or int8:smooth; verify --inputs measures the outputs of an export")
+            }
             self = .model(
                 model, digests: try model.source.digests(cache: settings.cache, threads: settings.threads))
             return
@@ -75,11 +80,13 @@ enum ExportSource {
         }
     }
 
+    /// - Parameter asking: an exporter of the same choices that lists what it lacks; nil if the format has no fallbacks.
     /// Returns the model to export, and the request that it was made by; nil for a package. Weights of a package stay encoded as they
     /// are; weights of a model are compressed by the recipe, or kept in half precision if the format does not support the
     /// scheme and the exporter's options allow that.
     func model(
-        for exporter: any Exporter, _ settings: ConversionSettings, output: String, emit: (ConversionEvent) -> Void
+        for exporter: any Exporter, askedBy asking: (any Exporter)?, _ settings: ConversionSettings, output: String,
+        emit: (ConversionEvent) -> Void
     ) throws -> (model: ExportedModel, request: RequestedModel?) {
         switch self {
         case .package(let package):
@@ -101,14 +108,18 @@ enum ExportSource {
             let key = try settings.cache.map { _ in
                 try model.request.key(digests, by: model.model.versionedName, model.functions)
             }
+            let (origins, assets) = (model.model.origins, try model.source.assets)
+            func planned(_ plan: [PlannedWeight]) throws -> PlannedExport {
+                PlannedExport(
+                    try model.quantizedFunctions(), plan, family: model.model.family, origins: origins, assets: assets)
+            }
+            if model.request.target != nil, let asking {
+                model.unsupported = try UnsupportedSchemes(of: asking, model.plan, planned)
+            }
             if let cache = settings.cache, let key { try model.recallTarget(key, in: cache, emit: emit) }
             try model.meetTarget(emit: emit)
             let memory = model.statistics(in: settings.cache, digests)
-            let (origins, assets) = (model.model.origins, try model.source.assets)
-            let plain = try exporter.check(
-                PlannedExport(
-                    model.quantizedFunctions(), model.plan, family: model.model.family, origins: origins,
-                    assets: assets))
+            let plain = try exporter.check(planned(model.plan))
             try model.leavePlain(Array(plain.keys), as: type(of: exporter).plainScheme)
             let kept = KeptTensors(
                 cache: settings.cache, digests: digests, output: output, model: model.request.model,

@@ -31,13 +31,16 @@ struct KeptOutputs {
 }
 
 extension SampledOutputs {
-    /// The members of documents: `sqnr`, `held_out` where samples are, and `outputs` with that of each. JSON has no infinity: null
+    /// The members of documents: `sqnr`, `held_out` and the number of its samples where there are some, and `outputs` with that of each. JSON has no infinity: null
     /// stands for it.
     package var members: [JSON.Member] {
         func figure(_ value: Double) -> JSON { value.isFinite ? .number(value) : .null }
-        return [.init("sqnr", figure(sqnr))] + (heldOut.map { [.init("held_out", figure($0))] } ?? []) + [
-            .init("outputs", .array(outputs.map { ["name": .string($0.name), "sqnr": figure($0.sqnr)] }))
-        ]
+        return [.init("sqnr", figure(sqnr))]
+            + (heldOut.map {
+                [.init("held_out", figure($0)), .init("held_out_samples", .integer(Int64(heldOutCount)))]
+            } ?? []) + [
+                .init("outputs", .array(outputs.map { ["name": .string($0.name), "sqnr": figure($0.sqnr)] }))
+            ]
     }
 
     /// Reads the members of a document.
@@ -47,6 +50,8 @@ extension SampledOutputs {
         self.init(
             sqnr: try figure(document["sqnr"]),
             heldOut: document["held_out"].exists ? try figure(document["held_out"]) : nil,
+            heldOutCount: document["held_out_samples"].exists
+                ? try document["held_out_samples"].int(in: 0...Int.max) : 0,
             outputs: try document["outputs"].array().map {
                 Output(name: try $0["name"].string(), sqnr: try figure($0["sqnr"]))
             })

@@ -18,7 +18,8 @@ struct ModelCalibration {
     /// - Parameters:
     ///   - family: the model's family.
     ///   - plan: every weight with the scheme of the request's recipe.
-    /// - Throws: `RequestError` if a weight or a target needs calibration and there are no samples, or if nothing uses the samples.
+    /// - Throws: `RequestError` if a weight or a target needs calibration and there are no samples, or if the schemes that use samples
+    ///   are those of no weight.
     init(
         _ request: Conversion, parts: [Program], family: String, plan: [PlannedWeight], threads: Int
     ) throws {
@@ -60,14 +61,10 @@ struct ModelCalibration {
             }
             return
         }
-        guard isCalibrated || request.target != nil || rounding != nil else {
+        guard isCalibrated || request.target != nil || rounding != nil || request.onlyMeasuresSamples else {
             throw RequestError(
-                recipe.needsCalibration
-                    ? "nothing uses the samples of --calibrate \(file.path): the recipe's rules leave no matrix that is multiplied "
-                        + "with inputs for its schemes with a method; change the rules, or leave out --calibrate"
-                    : "nothing uses the samples of --calibrate \(file.path); choose a scheme with method=gptq, weighted or awq, "
-                        + "or activations int8:static or int8:smooth"
-            )
+                "nothing uses the samples of --calibrate \(file.path): the recipe's rules leave no matrix that is multiplied "
+                    + "with inputs for its schemes with a method; change the rules, or leave out --calibrate")
         }
         samples = try CalibrationSamples.all(file.tensors, for: parts, file: file.path, threads: threads)
         self.file = file.path
@@ -106,9 +103,10 @@ struct ModelCalibration {
                     + "columns: use method=weighted, or samples with --calibrate FILE")
         }
         guard !wanted.isEmpty else {
+            let scheme = request.recipe.mix?.name ?? (request.recipe.defaultCodec as? any GGMLCodec)?.name ?? "q4_k"
             throw RequestError(
                 "nothing uses the importance matrix \(importance.path); choose a scheme with method=weighted, such as "
-                    + "q4_k:method=weighted")
+                    + "\(scheme):method=weighted")
         }
         let columns = Dictionary(wanted.map { ($0.source.name, $0.source.shape.columns) }) { first, _ in first }
         return try importance.statistics(of: columns, family: family)

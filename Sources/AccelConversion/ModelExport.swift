@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCalibration
 public import AccelFormats
 import AccelPackages
 
@@ -50,6 +51,9 @@ extension ModelExport {
     ) throws -> ExportedFiles {
         let cache = settings.cache
         let exporter = try format.init(choices)
+        let asking =
+            try format.options.contains { $0.name == ExportOption.allowFallback.name }
+            ? format.init(choices.setting(.allowFallback)) : nil
         var conversion = conversion
         if conversion.outputs.isEmpty { conversion.outputs = [NamedPath(name: "the export", path: output)] }
         let source = try ExportSource(conversion, settings)
@@ -62,11 +66,13 @@ extension ModelExport {
         let kind = ExportOutput(format: format, path: output, model: conversion.model)
         var solved: (choice: TargetChoice, plan: PlanFolder?)?
         let (made, outcome) = try CachedBuild(kind, as: key, in: cache).run {
-            let (model, request) = try source.model(for: exporter, settings, output: output, emit: emit)
+            let (model, request) = try source.model(
+                for: exporter, askedBy: asking, settings, output: output, emit: emit)
             let plan = request?.planFolder
             solved = request?.solved.map { ($0.choice, plan) }
             let folder = try AtomicFolder(replacing: output, as: format.output)
             let report = try exporter.export(model, to: folder.path).measured(at: folder.path)
+            warnOfSize(report, of: model, emit)
             try plan?.requireReplaceable()
             try settings.cancellation.check()
             return ExportOutput.Draft(folder, report, plan)
@@ -77,5 +83,19 @@ extension ModelExport {
         }
         return ExportedFiles(
             report: made, cache: outcome, target: solved.map { TargetResult($0.choice, in: $0.plan) })
+    }
+
+    /// Warns where the forms of a format take more bytes than the weights have by the target: those of packages are what it counts.
+    private func warnOfSize(
+        _ report: ExportReport, of model: ExportedModel, _ emit: (ConversionEvent) -> Void
+    ) {
+        guard let target = conversion.target, case CompressionGoal.bytes(let limit) = target.goal else { return }
+        let count = model.program.weights.reduce(0) { $0 + $1.tensor.shape.count }
+        let bytes = Int((report.bitsPerWeight * Double(count) / 8).rounded(.up))
+        guard bytes > limit else { return }
+        emit(
+            .warning(
+                "the weights take \(Wording.grouped(bytes)) bytes in the export, \(Wording.grouped(bytes - limit)) more than the target, "
+                    + "which counts them as packages store them: a target smaller by as much leaves room"))
     }
 }

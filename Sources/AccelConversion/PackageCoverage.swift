@@ -27,19 +27,19 @@ package struct PackageCoverage {
             + sentences(on: unused.filter { !leftOut.contains($0.name) })
     }
 
-    /// Sentences on tensors whose rows leave much of the blocks of ggml empty, so that they take more bytes than the scheme says.
+    /// Sentences on tensors whose rows are no whole blocks of ggml, so that they take more bytes than the scheme says.
     private var unfilled: [String] {
         let tensors = entries.compactMap { entry -> (name: String, reason: String)? in
             guard let block = (entry.tensor.codec as? any GGMLCodec).map({ type(of: $0).format.elements }) else {
                 return nil
             }
             let columns = entry.tensor.shape.columns
-            let filled = (columns + block - 1) / block * block
-            guard columns > 0, filled * 4 > columns * 5 else { return nil }
+            guard columns % block != 0 else { return nil }
             let name = entry.tensor.codec.name
             return (
                 entry.tensor.name,
-                "\(name) has blocks of \(block) columns; flat+\(name) fills them across rows, and int4:block=32 has smaller ones"
+                "\(name) has blocks of \(block) columns, to which rows are padded, as no GGUF file has them; "
+                    + "flat+\(name) fills blocks across rows, and int4:block=32 has smaller ones"
             )
         }
         return Self.sentences(tensors, "stored in blocks that the rows do not fill")

@@ -71,19 +71,21 @@ package struct ParetoChart: Sendable {
 
     private func figure(_ value: Double) -> String { NumberText.fixed(value, digits: 2) }
 
-    /// A table of the weights that cost most, with the rules that would help.
+    /// A table of the weights that cost most, with the rules of the next larger schemes.
     private var ranking: String {
         guard !losses.isEmpty else { return "" }
         let rows = losses.prefix(Self.ranked).map { loss in
+            func decibels(_ value: Double) -> String {
+                value.isFinite ? NumberText.fixed(value, digits: 1) : "exact"
+            }
             let cells = [
                 ("name", loss.name), ("", loss.scheme), ("n", Wording.grouped(loss.bytes)),
-                ("n", loss.sqnr.isFinite ? NumberText.fixed(loss.sqnr, digits: 1) : "exact"),
-                ("name", loss.rule ?? ""),
+                ("n", decibels(loss.sqnr)), ("n", loss.remedy?.sqnr.map(decibels) ?? ""), ("name", loss.rule ?? ""),
             ]
             return XML.element(
                 "tr", [], cells.map { XML.element("td", [("class", $0.0)], XML.escaped($0.1)) }.joined())
         }
-        let head = ["weight", "stored as", "bytes", "dB alone", "a rule that would help"]
+        let head = ["weight", "stored as", "bytes", "dB alone", "with the rule", "the rule of the next larger scheme"]
         return
             "<h2>Which weights hurt</h2>\n<p class=\"soft\">SQNR of the outputs if only this weight is compressed, without gptq and over "
             + "some of the samples.</p>\n"

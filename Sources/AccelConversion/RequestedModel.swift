@@ -35,6 +35,8 @@ struct RequestedModel {
     /// The draft of the compression plan, published with the package or export; nil for none.
     private(set) var planFolder: PlanFolder?
     private let settings: ConversionSettings
+    /// What the format of an export cannot have, so that a target does not choose it.
+    var unsupported = UnsupportedSchemes()
 
     /// - Parameter output: the package's destination; nil for an export, whose outputs are in the request.
     init(_ request: Conversion, writing output: PackageOutput?, _ settings: ConversionSettings) throws {
@@ -91,7 +93,7 @@ struct RequestedModel {
     /// - Parameter key: the key of the request's package.
     mutating func recallTarget(_ key: CacheKey, in cache: Cache, emit: (ConversionEvent) -> Void) throws {
         guard request.target != nil else { return }
-        solved = SolvedTarget(Self.planKey(key), in: cache, for: recipe)
+        solved = SolvedTarget(planKey(key), in: cache, for: recipe)
         guard let solved else { return }
         solved.choice.events.forEach(emit)
         try planFolder?.write(solved)
@@ -102,7 +104,7 @@ struct RequestedModel {
     mutating func meetTarget(emit: (ConversionEvent) -> Void) throws {
         guard let target = request.target else { return }
         try settings.cancellation.check()
-        let found = try solved ?? target.solve(recipe, functions, calibration, emit: emit)
+        let found = try solved ?? target.solve(recipe, functions, calibration, where: unsupported.filter, emit: emit)
         if solved == nil {
             (solved, isSearched) = (found, true)
             found.choice.events.forEach(emit)
@@ -114,11 +116,11 @@ struct RequestedModel {
 
     /// Keeps what the target's search found. Call it after `finish`, when the files are known to have matched the key all along.
     func keepTarget(_ key: CacheKey, in cache: Cache) {
-        if isSearched { solved?.keep(as: Self.planKey(key), in: cache, model: request.model) }
+        if isSearched { solved?.keep(as: planKey(key), in: cache, model: request.model) }
     }
 
-    private static func planKey(_ package: CacheKey) -> CacheKey {
-        CacheKey(planOf: package, schemes: CompressionSolver.schemes)
+    private func planKey(_ package: CacheKey) -> CacheKey {
+        CacheKey(planOf: package, schemes: CompressionSolver.schemes + unsupported.text)
     }
 
     /// Scales channels of the weights with method=awq, so that columns with large inputs get finer quantisation steps (AWQ,
@@ -252,7 +254,9 @@ struct RequestedModel {
     func outputs(of package: AcceleratorPackage, in cache: Cache?) throws -> SampledOutputs? {
         guard let samples = request.samples, !calibration.samples.isEmpty else { return nil }
         let kept = KeptOutputs(of: package.digest, samples: samples.digest, model: request.model, in: cache)
-        return try kept.found ?? kept.keeping(calibration.outputs(with: package.graph.tensors))
+        let outputs = try kept.found ?? kept.keeping(calibration.outputs(with: package.graph.tensors))
+        guard request.onlyMeasuresSamples else { return outputs }
+        return SampledOutputs(sqnr: outputs.sqnr, heldOut: nil, heldOutCount: 0, outputs: outputs.outputs)
     }
 
     /// Checks that the model's files still match their digests, and publishes the new statistics.

@@ -119,8 +119,9 @@ struct TargetChoice {
         let limit = byteLimit.map { " of \(Wording.grouped($0)) allowed" } ?? ""
         let held =
             outputs.heldOut.map {
-                "; over one sample of \(CalibrationSamples.heldOutShare), to which no weight is fitted: \(decibels($0)), about what "
-                    + "other inputs get"
+                "; over \(Wording.count(outputs.heldOutCount, "sample")), every \(CalibrationSamples.heldOutShare)th, to which no weight "
+                    + "is fitted: \(decibels($0)). The schemes were chosen by these, so that other inputs get a little less, and the less "
+                    + "the fewer they are"
             } ?? ", to which the weights are fitted: other inputs get less"
         let each = outputs.outputs.map { "\($0.name) \(decibels($0.sqnr))" }.joined(separator: ", ")
         return [

@@ -91,7 +91,7 @@ public struct ExportOption: Sendable {
 
 extension ExportOption {
     /// The flag of formats that cannot express every scheme.
-    static let allowFallback = ExportOption(
+    package static let allowFallback = ExportOption(
         "allow-fallback", allowed: [],
         help: "write a weight as plain numbers, and say so, where the target cannot express its form; those of a "
             + "package keep theirs with gguf and mlx")
@@ -109,6 +109,11 @@ public struct ExportOptionValues: Sendable {
     public init(words: [String: String] = [:], flags: Set<String> = []) {
         self.words = words
         self.flags = flags
+    }
+
+    /// Returns the same values with one more flag.
+    package func setting(_ flag: ExportOption) -> ExportOptionValues {
+        ExportOptionValues(words: words, flags: flags.union([flag.name]))
     }
 
     /// Returns the value of an option, or its default.

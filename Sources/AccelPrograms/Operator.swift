@@ -54,11 +54,12 @@ extension Operator {
     package func checkedOutputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         let types = try outputTypes(inputs)
         for type in types {
-            let countable = type.shape.map { ($0.checkedCount ?? .max) < 1 << 48 } ?? true
-            guard countable, type.dimensions.allSatisfy({ ($0.value ?? 0) >= 0 }), type.rank <= 8 else {
-                throw OperatorError(
-                    "\(type) is not a valid tensor: sizes must not be negative, the rank at most 8, and the elements fewer than 2^48"
-                )
+            guard type.dimensions.allSatisfy({ ($0.value ?? 0) >= 0 }) else {
+                throw OperatorError("\(type) has a negative size")
+            }
+            guard type.rank <= 8 else { throw OperatorError("\(type) has \(type.rank) axes; at most 8 are allowed") }
+            guard type.shape.map({ ($0.checkedCount ?? .max) < 1 << 48 }) ?? true else {
+                throw OperatorError("\(type) is too large: it has 2^48 elements or more; choose smaller sizes")
             }
         }
         return types

@@ -45,8 +45,10 @@ public final class ModelFiles: Sendable {
             (self.content, self.tensors) = (content, tensors)
         }
 
-        /// The size of the whole file.
-        public var byteCount: Int { content.count + tensors.reduce(0) { $0 + $1.bytes.count } }
+        /// The size of the whole file, with what is between its tensors.
+        public var byteCount: Int {
+            identity.map { Int($0.size) } ?? content.count + tensors.reduce(0) { $0 + $1.bytes.count }
+        }
     }
 
     /// The limit for files other than weights. The largest known tokenizers have 40 MB.

@@ -6,6 +6,10 @@ enum ModelLocation {
     /// What errors say of models.
     private static let form = "a model is a folder, a .safetensors or .gguf file, or hf:OWNER/NAME"
 
+    /// The suffixes of names that are those of files, and of no repositories.
+    private static let fileSuffixes =
+        [".json", ".safetensors", ".accelpkg", ".mlpackage", ".aimodel", ".zip"] + ForeignFormat.suffixes
+
     /// Returns the folder or file that `model` refers to.
     /// - Parameter form: what such a thing is, for the error where there is nothing.
     static func resolve(
@@ -16,7 +20,9 @@ enum ModelLocation {
         }
         if Files.kind(of: model) != nil { return model }
         if let problem = Files.brokenLink(model) { throw RequestError(problem, status: .unavailable) }
-        if Files.suggestion(for: model).isEmpty, let name = try? HubName(model), name.owner != nil {
+        if Files.suggestion(for: model).isEmpty, let name = try? HubName(model), let owner = name.owner,
+            Files.kind(of: owner) == nil, !fileSuffixes.contains(where: name.name.hasSuffix)
+        {
             do {
                 return try HubCache(environment: environment).snapshot(of: name)
             } catch {

@@ -107,12 +107,15 @@ public struct CodecOptionValues: Hashable, Sendable {
     ) throws {
         self.init(defaultsOf: type, around: inner)
         let names = options.map(\.name)
+        let unknown = given.keys.filter { !names.contains($0) }.sorted()
+        guard unknown.isEmpty else {
+            let known = names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))"
+            let quoted = unknown.map { "\"\($0)\"" }.joined(separator: " and no ")
+            let hint = unknown.lazy.map { suggestion(for: $0, among: names) }.first { !$0.isEmpty } ?? ""
+            throw RequestError("\(type.name) has no option \(quoted) (\(known))\(hint)")
+        }
         for (name, value) in given.sorted(by: { $0.key < $1.key }) {
-            guard let option = options.first(where: { $0.name == name }) else {
-                let hint = suggestion(for: name, among: names)
-                let known = names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))"
-                throw RequestError("\(type.name) has no option \"\(name)\" (\(known))\(hint)")
-            }
+            guard let option = options.first(where: { $0.name == name }) else { continue }
             guard let canonical = option.canonical(value) else {
                 throw RequestError("\(type.name): \(name)=\(value) is not valid; it takes \(option.accepted)")
             }

@@ -33,9 +33,11 @@ public enum Codecs {
     /// Another name of `stored`: weights stay as the model's files have them, and what is quantized stays quantized.
     public static let keep = "keep"
 
-    /// Reads a specification such as `palette:bits=4,group=16`, or of nested codecs, such as `sparse:target=0.5+int8`.
+    /// Reads a specification such as `palette:bits=4,group=16`, or of nested codecs, such as `sparse:target=0.5+int8`. Blanks around
+    /// its signs do not count.
     /// - Throws: `RequestError` for an unknown codec, option or value, with the accepted ones.
     public static func codec(_ specification: String) throws -> any WeightCodec {
+        let specification = withoutBlanks(specification, around: ":,=+")
         if specification == keep { return StoredCodec() }
         let layers = specification.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
         guard layers.count <= greatestDepth else {
@@ -59,6 +61,23 @@ public enum Codecs {
             throw RequestError("unknown scheme \"\(values.codec)\"")
         }
         return try type.init(values)
+    }
+
+    /// Returns a text without the blanks at its ends and beside any of some signs.
+    private static func withoutBlanks(_ text: String, around signs: String) -> String {
+        var kept = ""
+        var blanks = ""
+        for character in text {
+            if character == " " {
+                blanks.append(character)
+                continue
+            }
+            let isBeside = signs.contains(character) || kept.last.map(signs.contains) ?? true
+            kept += isBeside ? "" : blanks
+            kept.append(character)
+            blanks = ""
+        }
+        return kept
     }
 
     private static func type(named layer: String) -> (any WeightCodec.Type)? {

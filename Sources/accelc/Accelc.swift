@@ -41,7 +41,7 @@ struct Accelc {
             try arguments.requireReplaceableOutputs()
             let start = ContinuousClock.now
             let status = try command.run(arguments, console)
-            let memory = Text.bytes(Timing.processPeak)
+            let memory = Wording.bytes(Timing.processPeak)
             console.detail("took \(Text.decimals(start.secondsToNow, 2)) s and at most \(memory) of memory")
             return status
         } catch {

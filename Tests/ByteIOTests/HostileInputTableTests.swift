@@ -49,6 +49,7 @@ struct HostileInputTableTests {
             switch place {
             case nil: ""
             case .offset(let offset)?: ", byte \(offset)"
+            case .line(let line, _)?: ", line \(line)"
             case .tensor(let name, _)?: ", tensor `\(name)`"
             case .field(let path)?: ", field `\(path)`"
             }

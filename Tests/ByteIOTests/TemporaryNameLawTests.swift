@@ -58,6 +58,7 @@ struct TemporaryNameLawTests {
         for name in ["verify.json", "a", ".hidden", "a.b.partial", long] {
             let sibling = Files.name(of: try TemporaryPaths.sibling(of: "/folder/\(name)"))
             #expect(TemporaryPaths.isSibling(sibling, of: name))
+            #expect(TemporaryPaths.shown("./\(sibling)/a") == "\(name.prefix(40))/a")
             #expect(!TemporaryPaths.isSibling(sibling, of: "other"))
             #expect(!TemporaryPaths.isSibling("x\(sibling)", of: name))
             #expect(!TemporaryPaths.isSibling("\(sibling)x", of: name))

@@ -17,7 +17,8 @@ struct ChoiceSearchTests {
         let bytes = hulls[0][choice[0]].bytes + hulls[1][choice[1]].bytes
         return CompressionPlan(
             codecs: [:], bytes: bytes, bits: 0,
-            outputs: SampledOutputs([(name: "model", errors: SampledErrors(all: ["output": error], heldOut: nil))]),
+            outputs: SampledOutputs(
+                [(name: "model", errors: SampledErrors(all: ["output": error], heldOut: nil))], heldOut: 0),
             statistics: [:], isUniform: false)
     }
 

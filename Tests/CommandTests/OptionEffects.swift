@@ -214,7 +214,7 @@ extension OptionEffect {
             ("compress", "cache explain \(bert) [ --compress float32 ]"),
             ("recipe", "cache explain \(bert) [ --recipe recipe.json ]"),
             ("activations", "cache explain \(bert) [ --activations int8 ]"),
-            ("calibrate", "cache explain \(bert) [ \(samples) ]"),
+            ("calibrate", "cache explain \(bert) --compress int8:method=gptq [ \(samples) ]"),
             ("importance", "cache explain \(bert) --compress int4:method=weighted [ --importance imatrix.gguf ]"),
             ("adapter", "cache explain \(bert) [ --adapter adapter ]"),
             ("states", "cache explain \(bert) [ --states float16 ]"),

@@ -138,5 +138,5 @@ struct OptionTableTests {
             (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"),
             (12_400_000, "12.4 MB"),
         ])
-    func byteCounts(_ count: Int, _ text: String) { #expect(Text.bytes(count) == text) }
+    func byteCounts(_ count: Int, _ text: String) { #expect(Wording.bytes(count) == text) }
 }

@@ -54,6 +54,8 @@ struct RemoteCacheTests {
     private final class Server: RemoteTransport {
         let contents = Locked<[String: [UInt8]]>([:])
         let isClosed = Locked(false)
+        /// The status of every PUT; nil for a server that takes results.
+        let refusal = Locked<Int?>(nil)
 
         func run(_ requests: [RemoteRequest], authorization: String?) -> [RemoteOutcome]? {
             requests.map { request in
@@ -65,6 +67,7 @@ struct RemoteCacheTests {
                         ? .status(200) : .incomplete
                 case .head: return .status(contents.withLock { $0[request.url] } == nil ? 404 : 200)
                 case .put(let path):
+                    if let status = refusal.withLock({ $0 }) { return .status(status) }
                     guard let bytes = FileManager.default.contents(atPath: path) else { return .incomplete }
                     contents.withLock { $0[request.url] = Array(bytes) }
                     return .status(201)
@@ -93,7 +96,7 @@ struct RemoteCacheTests {
             }
             /// Stores what a conversion makes after a miss.
             func make(in cache: Cache) throws {
-                let stored = cache.writing { folder in
+                let stored: Void? = cache.writing { folder in
                     var file = try folder.putBlob([ByteView([UInt8](repeating: 7, count: 100))])
                     file.path = "statistics"
                     let record = CacheRecord(key: key, files: [file], model: "m")
@@ -130,6 +133,56 @@ struct RemoteCacheTests {
                 fourth.failure?.reason.description
                     == "there is no record of it, and the cache server http://a/x is not used: it refuses access (status 401) "
                     + "to requests without an authorization")
+        }
+    }
+
+    @Test("that answers with anything else than records is told so once, and a conversion goes on")
+    func foreign() throws {
+        try withTemporaryFolder { folder in
+            let server = Server()
+            let keys = ["a", "b"].map { SHA256.digest(of: $0) }
+            server.contents.withLock { contents in
+                for key in keys { contents["http://a/x/ac/\(key)"] = Array("<html>sign in</html>".utf8) }
+            }
+            let warnings = Locked<[String]>([])
+            let remote = try RemoteCache(
+                url: "http://a/x", transport: server, warn: { sentence in warnings.withLock { $0.append(sentence) } })
+            let cache = Cache(root: "\(folder)/cache", remote: remote)
+            for _ in 0..<2 { remote.fetch(keys, into: cache) }
+            #expect(warnings.withLock { $0.count } == 1)
+            #expect(warnings.withLock { $0[0] }.contains("answers with what is no record of accelc"))
+            #expect(remote.trouble(with: keys[0])?.contains("damaged") == true)
+        }
+    }
+
+    @Test("that takes no results is told so once, and is still asked", arguments: [405, 501, 413])
+    func takesNone(status: Int) throws {
+        try withTemporaryFolder { folder in
+            let server = Server()
+            server.refusal.withLock { $0 = status }
+            let warnings = Locked<[String]>([])
+            let remote = try RemoteCache(
+                url: "http://a/x", transport: server, warn: { sentence in warnings.withLock { $0.append(sentence) } })
+            let cache = Cache(root: "\(folder)/cache", remote: remote)
+            for content in ["a", "b"] {
+                let key = CacheKey(kind: .statistics, fields: [.init("content", content)])
+                let stored: Void? = cache.writing { folder in
+                    var file = try folder.putBlob([ByteView([UInt8](repeating: 7, count: 100))])
+                    file.path = "statistics"
+                    let record = CacheRecord(key: key, files: [file], model: "m")
+                    try folder.putRecord(record)
+                    remote.add(record)
+                    remote.send(from: folder)
+                }
+                try #require(stored != nil)
+                remote.fetch([SHA256.digest(of: "other")], into: cache)
+                #expect(remote.trouble(with: SHA256.digest(of: "other")) == nil)
+            }
+            let word = status == 413 ? "does not take all results" : "takes no results"
+            #expect(warnings.withLock { $0.count } == 1)
+            #expect(
+                warnings.withLock { $0[0] }.hasPrefix("the cache server http://a/x \(word): it answers PUT with status")
+            )
         }
     }
 

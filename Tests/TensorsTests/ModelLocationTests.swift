@@ -57,6 +57,19 @@ struct ModelLocationTests {
         }
     }
 
+    @Test("the name of a file that is missing is no name of a repository")
+    func missingFile() throws {
+        try withCache { root, _ in
+            for name in ["reports/a.json", "packages/a.accelpkg", "\(root)/name"] {
+                let error = #expect(throws: RequestError.self) {
+                    try ModelLocation.resolve(name) { $0 == "HF_HUB_CACHE" ? root : nil }
+                }
+                #expect(error?.description.contains("there is no file or folder \(name)") == true)
+                #expect(error?.description.contains("Hugging Face cache") == false)
+            }
+        }
+    }
+
     @Test(
         "names that are none are refused",
         arguments: ["hf:", "hf:a/b/c", "hf:../x", "hf:a/..", "hf:a/b@../../x", "hf:a b/c", "hf:a/b@", "hf:a//b"])

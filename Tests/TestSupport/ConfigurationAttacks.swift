@@ -30,7 +30,7 @@ extension Attack {
     private static let documents: [Attack] = [
         allowed("as it is", []),
         Attack("empty file", [], .refused(.offset(0), "is empty")),
-        Attack("spaces", Array("  \n ".utf8), .refused(.offset(4), "ends too early")),
+        Attack("spaces", Array("  \n ".utf8), .refused(.line(2, column: 2), "ends too early")),
         Attack("zeros", [UInt8](repeating: 0, count: 64), .refused(.offset(0), "expected a JSON value")),
         Attack(
             "a byte order mark", [0xEF, 0xBB, 0xBF] + Array(text([]).utf8), .refused(.offset(0), "byte order mark")),

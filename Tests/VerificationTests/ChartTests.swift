@@ -59,6 +59,7 @@ struct ChartTests {
                         chart.svg(screen), width: screen == .wide ? 470 : 360, "\(span) decades from 1e\(first)")
                 }
                 let named = try labels(chart.svg(.wide)).filter { $0.text.hasPrefix("1e") }
+                #expect(chart.svg(.wide).split(separator: "<rect").count - 1 <= 14)
                 #expect(named.count >= (hasZeros ? 0 : 1) && (span < 20 || named.count >= 3), "\(span) from \(first)")
             }
         }

@@ -1,7 +1,8 @@
 /// A strict streaming reader of JSON (RFC 8259). `JSON.parse` builds a tree with it; readers of large documents take
 /// values as they come.
 ///
-/// Every method ends after the text that it read, or throws a `FormatError` with the offset in the file.
+/// Every method ends after the text that it read, or throws a `FormatError` with the offset in the file, or with the line of a
+/// document of several lines.
 package struct JSONScanner {
     let bytes: UnsafeRawBufferPointer
     /// The offset of the next byte.
@@ -27,7 +28,17 @@ package struct JSONScanner {
     }
 
     package func error(_ reason: String, at position: Int? = nil) -> FormatError {
-        FormatError(file: file, location: .offset(UInt64(origin + (position ?? self.position))), reason: reason)
+        FormatError(file: file, location: location(of: position ?? self.position), reason: reason)
+    }
+
+    /// Documents of several lines are what people write, and are found by the line.
+    private func location(of position: Int) -> FormatError.Location {
+        let before = bytes.prefix(position)
+        guard origin == 0, let lineEnd = before.lastIndex(of: UInt8(ascii: "\n")) else {
+            return .offset(UInt64(origin + position))
+        }
+        let lines = before.reduce(into: 1) { lines, byte in lines += byte == UInt8(ascii: "\n") ? 1 : 0 }
+        return .line(lines, column: position - lineEnd)
     }
 
     /// Skips white space, and returns the next byte without consuming it.

@@ -136,7 +136,7 @@ final class TemporaryFile {
             return number >= 0 ? number : nil
         }
         guard let made else {
-            throw RequestError("cannot write \(path): \(TemporaryPaths.failure(beside: path))", status: .unavailable)
+            throw RequestError.unwritable(path, TemporaryPaths.failure(beside: path))
         }
         descriptor = FileDescriptor(made)
     }
@@ -210,6 +210,6 @@ final class TemporaryFile {
 
     private func failure() -> RequestError {
         let limit = errno == EFBIG ? " (files may not be larger here; see ulimit -f)" : ""
-        return RequestError("cannot write \(path): \(systemMessage())\(limit)", status: .unavailable)
+        return RequestError.unwritable(path, "\(systemMessage())\(limit)")
     }
 }

@@ -80,8 +80,23 @@ public enum TemporaryPaths {
         return Digest.isHexadecimal(random, 1...16) && start.count <= startLength ? start : nil
     }
 
+    /// Returns a path for a message: temporary names in it are those of the outputs that they become.
+    static func shown(_ path: String) -> String {
+        let names = path.split(separator: "/", omittingEmptySubsequences: false)
+        let shown = names.map { start(ofSibling: String($0)) ?? $0 }.joined(separator: "/")
+        return shown.hasPrefix("./") ? String(shown.dropFirst(2)) : shown
+    }
+
     /// Returns whether `name` is a temporary name that `sibling` made beside `final`.
     public static func isSibling(_ name: String, of final: String) -> Bool {
         start(ofSibling: name) == final.prefix(startLength)
+    }
+}
+
+extension RequestError {
+    /// The error for a file that cannot be written.
+    /// - Parameter path: may be within a temporary folder.
+    static func unwritable(_ path: String, _ reason: String) -> RequestError {
+        RequestError("cannot write \(TemporaryPaths.shown(path)): \(reason)", status: .unavailable)
     }
 }

@@ -135,6 +135,33 @@ public struct FunctionInputs: Sendable {
         return steps.sorted { $0.key < $1.key }.map { ($0.key, FunctionInputs(tensors: $0.value, file: file)) }
     }
 
+    /// The inputs of each run on as many rows as a function takes, where the tensors have several times as many: samples, one after the
+    /// other. Nil if they differ in more, and for a function with states, which would go from one sample to the next.
+    func rows(for function: FunctionPlan) -> [FunctionInputs]? {
+        guard function.states.isEmpty, !tensors.isEmpty else { return nil }
+        var runs: Int?
+        for (name, tensor) in tensors {
+            guard let port = function.inputs.first(where: { $0.name == name }), tensor.hasType(of: port),
+                let rows = port.shape.dimensions.first, let found = tensor.shape.dimensions.first, rows > 0,
+                found > rows, found % rows == 0, runs ?? found / rows == found / rows,
+                tensor.shape.dimensions.dropFirst() == port.shape.dimensions.dropFirst()
+            else { return nil }
+            runs = found / rows
+        }
+        guard let runs else { return nil }
+        return (0..<runs).map { run in
+            replacing(
+                tensors.mapValues { tensor in
+                    let size = tensor.bytes.count / runs
+                    var shape = tensor.shape
+                    shape.dimensions[0] /= runs
+                    return StoredTensor(
+                        name: tensor.name, elementType: tensor.elementType, shape: shape,
+                        bytes: tensor.bytes[run * size..<(run + 1) * size], file: tensor.file)
+                })
+        }
+    }
+
     /// Returns the index of the function with a name, or of the only one whose name begins so; of functions that take tokens into the
     /// same cache that of the longest blocks, with which a sequence begins.
     /// - Throws: `RequestError` listing the functions' names.

@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelPrograms
 public import AccelTensors
 
-/// The runs for the tensors of one file: one run of a function; a run for each number at the end of the tensors' names
-/// (`frame.0`, `frame.1`), with states kept between them; or a decoder on a sequence of tokens, with prefill and decode
+/// The runs for the tensors of one file: one run of a function, or one for each of several samples, which are rows of the tensors; a run for
+/// each number at the end of the tensors' names (`frame.0`, `frame.1`), with states kept between them; or a decoder on a sequence of tokens, with prefill and decode
 /// steps (`DecodingPlan`), followed by greedy generation of further tokens.
 ///
 ///     let program = try package.graph.planned()
@@ -83,7 +83,7 @@ public struct RunPlan: Sendable {
                 + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))\(remedy)")
     }
 
-    /// Returns one run of the function that the tensors fit, or one for each number at the end of their names.
+    /// Returns one run of the function that the tensors fit, or one for each number at the end of their names, or for each of their rows.
     private static func calls(_ program: ModelPlan, _ inputs: FunctionInputs, _ index: Int?) throws -> [RunStep]? {
         let candidates = index.map { [$0] } ?? Array(program.functions.indices)
         func first(fitting inputs: [FunctionInputs]) -> Int? {
@@ -92,13 +92,23 @@ public struct RunPlan: Sendable {
             }
         }
         if let fitting = first(fitting: [inputs]) { return [try step(fitting, program, inputs)] }
-        guard let numbered = inputs.numbered, !numbered.isEmpty, let fitting = first(fitting: numbered.map(\.inputs))
-        else { return nil }
-        return try numbered.map { number, inputs in
-            var step = try step(fitting, program, inputs)
-            step.suffix = ".\(number)"
-            return step
+        if let numbered = inputs.numbered, !numbered.isEmpty, let fitting = first(fitting: numbered.map(\.inputs)) {
+            return try numbered.map { number, inputs in
+                var step = try step(fitting, program, inputs)
+                step.suffix = ".\(number)"
+                return step
+            }
         }
+        for index in candidates {
+            guard let rows = inputs.rows(for: program.functions[index]), (try? step(index, program, rows[0])) != nil
+            else { continue }
+            return try rows.map { inputs in
+                var step = try step(index, program, inputs)
+                step.isOfRows = true
+                return step
+            }
+        }
+        return nil
     }
 
     private static func step(_ index: Int, _ program: ModelPlan, _ inputs: FunctionInputs) throws -> RunStep {

@@ -18,6 +18,9 @@ public struct RunStep: Sendable {
     /// A suffix of its outputs' names that tells them from those of other steps, e.g. `.0`.
     public var suffix = ""
 
+    /// It is one of several runs on the rows of a file's tensors: its outputs are rows of those of all.
+    public var isOfRows = false
+
     /// Creates a step without carried inputs and states.
     public init(function: Int, inputs: [String: StoredTensor]) {
         self.function = function

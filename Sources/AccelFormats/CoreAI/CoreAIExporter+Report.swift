@@ -13,15 +13,16 @@ extension CoreAIExporter {
         ]
         if !parts.counts.fused.isEmpty { lines.append("composites: \(Self.list(parts.counts.fused))") }
         if !parts.counts.decomposed.isEmpty { lines.append("decomposed: \(Self.list(parts.counts.decomposed))") }
-        let fallbacks = outcomes.compactMap { name, outcome in
-            outcome.fallback.map { "weight \(quoted(name)) is written as plain numbers: \($0)" }
+        var plain = PlainWeights()
+        for (name, outcome) in outcomes {
+            if let reason = outcome.fallback { plain.add(name, reason, byteCount: outcome.byteCount) }
         }
         let clamped = parts.weights.clamped.sorted().map {
             "table \(quoted($0)): what exceeds float16 became 30000 or -30000"
         }
         return ExportReport(
             bitsPerWeight: count == 0 ? 0 : Double(bytes * 8) / Double(count), lines: lines,
-            warnings: fallbacks + clamped,
+            warnings: plain.warnings + clamped,
             json: [
                 "functions": .array(graphs.map { .string($0.name) }), "operators": Self.json(parts.counts.native),
                 "composites": Self.json(parts.counts.fused), "decomposed": Self.json(parts.counts.decomposed),

@@ -10,7 +10,10 @@ extension CoreMLExporter {
         let bits = count == 0 ? 0 : Double(bytes * 8) / Double(count)
         var forms: [String: Int] = [:]
         for outcome in outcomes { forms[outcome.value.operation, default: 0] += 1 }
-        let fallbacks = outcomes.compactMap { name, outcome in outcome.fallback.map { (name, $0) } }
+        var plain = PlainWeights()
+        for (name, outcome) in outcomes {
+            if let reason = outcome.fallback { plain.add(name, reason, byteCount: outcome.byteCount) }
+        }
         var lines = [
             "functions: \(model.interfaces.map(\.function).joined(separator: ", "))",
             "weights: " + forms.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "),
@@ -38,7 +41,7 @@ extension CoreMLExporter {
         let widenings = Dictionary(grouping: outcomes.compactMap(\.value.widening)) { $0 }
         let warnings =
             widenings.sorted { $0.key < $1.key }.map { $0.key.warning(weights: $0.value.count) }
-            + fallbacks.map { "weight \"\($0)\" is written as plain numbers: \($1)" }
+            + plain.warnings
             + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }
         return ExportReport(
             bitsPerWeight: bits, lines: lines, warnings: warnings,

@@ -93,8 +93,8 @@ public struct CoreMLExporter: Exporter {
             throw RequestError(
                 "the model has \(functions.count) functions, and a Core ML package can have several from iOS 18 on: use "
                     + (Set(functions.map(\.program.name)).count > 1
-                        ? "--target iOS18, or --part with one --shape, or with several and --shapes-as enumerated"
-                        : "--target iOS18, --shapes-as enumerated, or one --shape"))
+                        ? "--target iOS18, or export the model with --part and one --shape, or several and --shapes-as enumerated"
+                        : "--target iOS18, --shapes-as enumerated, or export the model with one --shape"))
         }
         let parts = functions.map(\.program.name)
         if isOne, let other = parts.first(where: { $0 != parts[0] }) {

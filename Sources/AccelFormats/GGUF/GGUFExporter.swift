@@ -108,8 +108,7 @@ public struct GGUFExporter: Exporter {
         return ExportReport(
             bitsPerWeight: count == 0 ? 0 : Double(folder.byteCount * 8) / Double(count),
             lines: ["matrices: " + listed.map { "\($0.value) \($0.key)" }.joined(separator: ", ")],
-            warnings: plain.sorted { $0.key < $1.key }.map { "weight \($0.key) stays as it is stored: \($0.value)" }
-                + remarks,
+            warnings: PlainWeights(plain, of: weights).warnings + remarks,
             json: [
                 "matrices": .object(listed.map { JSON.Member($0.key, .integer(Int64($0.value))) }),
                 "parameters": .integer(Int64(count)),

@@ -3,7 +3,7 @@ import AccelByteIO
 extension MLXExporter {
     func report(
         _ folder: MLXFolder, in path: String, _ quantization: MLXQuantization?, _ remarks: [String],
-        _ plain: [String: String]
+        _ plain: PlainWeights
     ) throws -> ExportReport {
         let count = (folder.weights + folder.aside).reduce(0) { $0 + $1.count }
         let layers = folder.weights.compactMap(\.layer)
@@ -17,8 +17,7 @@ extension MLXExporter {
                     + schemes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
                     .joined(separator: ", ")
             ],
-            warnings: plain.sorted { $0.key < $1.key }.map { "weight \($0.key) stays as it is stored: \($0.value)" }
-                + remarks,
+            warnings: plain.warnings + remarks,
             json: [
                 "quantization": quantization?.usual.json ?? .null,
                 "exceptions": .object(exceptions.map { JSON.Member($0.name, $0.scheme?.json ?? false) }),

@@ -75,7 +75,9 @@ public struct MLXExporter: Exporter {
             weights: weights, aside: aside, configuration: try layout.settings.text(quantization), assets: model.assets,
             provenance: model.provenance, fileName: layout.family.isOneFile ? MLXWhisper.fileName : nil)
         try folder.write(to: path, shardBytes: shardBytes)
-        return try report(folder, in: path, quantization, layout.settings.remarks, model.plain)
+        return try report(
+            folder, in: path, quantization, layout.settings.remarks,
+            PlainWeights(model.plain, of: model.program.weights.map(\.tensor)))
     }
 
     public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {

@@ -99,13 +99,27 @@ public enum ForeignFormat: Sendable {
         case .hdf5: "this is an HDF5 file, expected safetensors"
         case .numpy:
             "this is an array of NumPy, expected safetensors: safetensors.numpy.save_file({\"NAME\": array}, \"FILE\") in Python "
-                + "writes one, NAME being that of the input"
-        case .image:
-            "this is an image, expected safetensors: inputs are tensors, such as the pixel values that the model's image processor makes"
-        case .sound:
-            "this is a sound, expected safetensors: inputs are tensors, such as the features that the model's feature extractor makes"
+                + "writes one, NAME being that of the tensor"
+        case .image: "this is an image, expected safetensors"
+        case .sound: "this is a sound, expected safetensors"
         case .text: "this is text, expected safetensors"
         }
+    }
+
+    /// The rest of the advice where a file of inputs is expected: what makes tensors of such a file; nil where nothing is to be said.
+    private var inputAdvice: String? {
+        switch self {
+        case .image: "inputs are tensors, such as the pixel values that the model's image processor makes"
+        case .sound: "inputs are tensors, such as the features that the model's feature extractor makes"
+        case .text:
+            "inputs are tensors: of text, the tokens that the model's tokenizer makes of it, I64 or I32 [batch,tokens]"
+        case .pickle, .zip, .gguf, .onnx, .gitPointer, .hdf5, .numpy: nil
+        }
+    }
+
+    /// Returns the advice about a file that a reader of inputs refused with a reason.
+    fileprivate static func inputAdvice(refused reason: String) -> String? {
+        [.image, .sound, .text].first { (format: Self) in format.advice == reason }?.inputAdvice
     }
 
     /// The rest of a sentence about a model's folder that has no weights but in a file of this format.
@@ -123,16 +137,13 @@ public enum ForeignFormat: Sendable {
 }
 
 extension SafetensorsFile {
-    /// Reads a file of inputs or samples, where users may give the text itself.
+    /// Reads a file of inputs or samples, where users may give the text, sound or image itself.
     package static func reading<Result>(inputs read: () throws -> Result) throws -> Result {
         do {
             return try read()
-        } catch let error as FormatError where error.reason == ForeignFormat.text.advice {
-            throw FormatError(
-                file: error.file, location: error.location,
-                reason: error.reason
-                    + "; inputs are tensors: of text, the tokens that the model's tokenizer makes of it, "
-                    + "I64 or I32 [batch,tokens]")
+        } catch let error as FormatError {
+            guard let advice = ForeignFormat.inputAdvice(refused: error.reason) else { throw error }
+            throw FormatError(file: error.file, location: error.location, reason: "\(error.reason); \(advice)")
         }
     }
 }

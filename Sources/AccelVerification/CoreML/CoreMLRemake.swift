@@ -27,7 +27,9 @@ struct CoreMLRemake {
         do {
             let exporter = try CoreMLExporter(of: package)
             let functions = try Self.functions(of: package, programs)
-            let recipe = try Self.recipe(of: package)
+            var recipe = try Self.recipe(of: package)
+            // Samples tell of no other weights: those keep the nearest codes, and are compared exactly.
+            recipe.calibratedWeights = programs.reduce(into: Set<String>()) { $0.formUnion($1.multipliedWeights) }
             var program = try recipe.compressing(functions, threads: threads)
             schemes = Dictionary(program.weights.map { ($0.tensor.name, SchemeTolerance.line(for: $0.tensor)) }) {
                 first, _ in first

@@ -121,11 +121,9 @@ struct CoreMLRun {
     /// Returns the part of the model that takes the function's inputs, with the function's sizes.
     /// - Throws: `RequestError` (unavailable) if the sizes need more memory than there is.
     func reference(_ programs: [Program], _ given: [String: HostTensor]) throws -> FrozenProgram? {
-        // The sizes of an input with a range follow from the inputs that enumerate their shapes.
-        let sizes: [String: [Int]?] = Dictionary(
+        let sizes = Dictionary(
             interface.inputs.map { input in
-                let isFree = !input.shapeRanges.isEmpty && interface.shapeCount > 1
-                return (CoreMLWeightMatcher.identifier(input.name), isFree ? nil : input.sizes(shape) ?? [])
+                (CoreMLWeightMatcher.identifier(input.name), interface.sizes(of: input, as: shape) ?? [])
             }
         ) { first, _ in first }
         if let recorded = recorded(programs) { return recorded }
@@ -133,7 +131,7 @@ struct CoreMLRun {
             let names = Set(program.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
             guard names.isSuperset(of: sizes.keys), !names.isDisjoint(with: sizes.keys) else { continue }
             let shaped = try program.inputs.compactMap { input -> StoredTensor? in
-                let known = sizes[CoreMLWeightMatcher.identifier(input.name)] ?? nil
+                let known = sizes[CoreMLWeightMatcher.identifier(input.name)]
                 guard let shape = given[input.name].map(\.shape.dimensions) ?? known,
                     shape.count == program.type(of: input.value).rank
                 else { return nil }
@@ -192,7 +190,7 @@ struct CoreMLRun {
         var inputs: [String: HostTensor] = [:]
         for feature in interface.inputs {
             guard let tensor = named[CoreMLWeightMatcher.identifier(feature.name)] else { return nil }
-            guard feature.takes(tensor.shape.dimensions) else { return nil }
+            guard interface.takes(tensor.shape.dimensions, by: feature, as: shape) else { return nil }
             inputs[feature.name] = tensor.converted(to: feature.type.dataType.isFloatingPoint ? .float32 : .int64)
         }
         return inputs
@@ -310,9 +308,14 @@ extension CoreMLModel.Interface {
     /// Whether these sizes, by the identifiers of inputs, are those of all inputs in one of the enumerated shapes.
     func takes(_ sizes: [String: [Int]], as shape: Int) -> Bool {
         inputs.allSatisfy { input in
-            let own = sizes[CoreMLWeightMatcher.identifier(input.name)]
-            return own != nil && (own == input.sizes(shape) || !input.shapeRanges.isEmpty && input.takes(own ?? []))
+            sizes[CoreMLWeightMatcher.identifier(input.name)].map { takes($0, by: input, as: shape) } ?? false
         }
+    }
+
+    /// Whether an input has these sizes in one of the enumerated shapes, or may have any.
+    func takes(_ sizes: [Int], by input: CoreMLModel.Feature, as shape: Int) -> Bool {
+        sizes == self.sizes(of: input, as: shape)
+            || shapeCount == 1 && !input.shapeRanges.isEmpty && input.takes(sizes)
     }
 
     /// Whether these sizes, by the identifiers of inputs, are those of all inputs.

@@ -34,9 +34,12 @@ struct EncoderStates {
             return (run.function, FunctionFeed(inputs: run.feed.inputs, states: states), true)
         }
         if given.isEmpty, let lost = runs.first {
+            let advice =
+                otherSizes(in: file)
+                ?? "give the inputs of the encoder too, as run takes them, or a tensor of that name"
             throw RequestError(
                 "\(file): \(program.functions[lost.function].name) reads the state \"\(missing(lost).first?.name ?? "")\", which "
-                    + "nothing in the file makes: give the inputs of the encoder too, as run takes them, or a tensor of that name",
+                    + "nothing in the file makes: \(advice)",
                 status: .unavailable)
         }
         return given
@@ -47,6 +50,21 @@ struct EncoderStates {
                     }
                 }
             }
+    }
+
+    /// What to say of an input of an encoder that the file has in other sizes; nil if it has none.
+    private func otherSizes(in file: String) -> String? {
+        guard let tensors = try? InputMatcher(file: file).tensors else { return nil }
+        let makers = Set(program.functions.flatMap(\.interface.links).map(\.part))
+        for function in program.functions where makers.contains(function.part) {
+            for port in function.inputs {
+                guard let tensor = tensors[port.name], tensor.shape != port.shape else { continue }
+                return
+                    "its \"\(port.name)\" is \(tensor.elementType.rawValue)\(tensor.shape), and \(function.name) takes "
+                    + port.typeText
+            }
+        }
+        return nil
     }
 
     /// Each run with its number among those of its function.

@@ -45,7 +45,7 @@ public enum InputSource: Sendable {
     func summary(drawing functions: [String]) -> String {
         guard !functions.isEmpty else { return summary }
         return
-            "\(summary); \(SeededInputs.words(samplingSeed)) for \(functions.joined(separator: ", ")), which the file does not fit"
+            "\(summary); \(SeededInputs.words(samplingSeed)) for \(functions.joined(separator: ", ")), of whose shapes the file has no inputs, or no states"
     }
 }
 

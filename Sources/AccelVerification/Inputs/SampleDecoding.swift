@@ -6,7 +6,8 @@ import AccelTensors
 
 /// The blocks in which a decoder's functions process the tokens of each sample of a file, over a cache that they share: what makes the
 /// decoder's states first, such as an encoder, then the longest blocks, and the last token in a step of its own where there is a
-/// function for one.
+/// function for one. Tokens that fill a block which that would leave out, such as a prompt of as many tokens as the block has, go through
+/// it as in a run, and the step has the last of them once more.
 struct SampleDecoding {
     /// A sequence of blocks; it starts with an empty cache, or with the one that the file has.
     struct Sequence {
@@ -65,37 +66,49 @@ struct SampleDecoding {
                 let cut = HostTensor(tensor.value).samples(own, positions: tensor.key == port.name ? longest : nil)
                 inputs[tensor.key] = cut.stored(name: tensor.key)
             }
-            guard let blocks = try Self.blocks(program, inputs, tokens: port.name, file: samples.file) else {
-                return nil
-            }
-            sequences.append(Sequence(blocks: blocks, lengths: lengths))
+            let isEven = lengths.allSatisfy { $0 == longest }
+            guard
+                let (blocks, more) = try Self.blocks(
+                    program, inputs, tokens: port.name, mayRepeat: isEven, file: samples.file)
+            else { return nil }
+            sequences.append(Sequence(blocks: blocks, lengths: lengths.map { $0 + more }))
         }
         self.sequences = sequences
     }
 
+    /// - Parameter mayRepeat: the last token of all rows may be given once more.
+    /// - Returns: the blocks, and the number of tokens that they have beyond those given.
     private static func blocks(
-        _ program: ModelPlan, _ inputs: [String: StoredTensor], tokens name: String, file: String
-    ) throws -> [GoldenDecoding.Block]? {
+        _ program: ModelPlan, _ inputs: [String: StoredTensor], tokens name: String, mayRepeat: Bool, file: String
+    ) throws -> (blocks: [GoldenDecoding.Block], more: Int)? {
         guard let tokens = inputs[name], let whole = DecodingPlan(program, inputs) else { return nil }
         let read = program.functions.flatMap { $0.states(.crossAttention) }.map(\.name)
         guard read.allSatisfy({ inputs[$0] != nil }) || !DecodingPlan.encoding(program, inputs).isEmpty else {
             return nil
         }
         let count = tokens.shape.dimensions[1]
-        var blocks: [GoldenDecoding.Block]
+        var steps: [RunStep]
+        var more = 0
         if count > 1, whole.hasSteps {
             let rows = Array(0..<tokens.shape.dimensions[0])
             var before = inputs
             before[name] = HostTensor(tokens).samples(rows, positions: count - 1).stored(name: name)
             guard let plan = DecodingPlan(program, before) else { return nil }
             let last = rows.map { HostTensor(tokens).integers[$0 * count + count - 1] }
-            blocks = try plan.steps(followedBy: last, file: file).map(block)
+            steps = try plan.steps(followedBy: last, file: file)
+            let functions = Set(steps.map(\.function))
+            if mayRepeat, try !functions.isSuperset(of: whole.steps(file: file).map(\.function)),
+                let repeated = try? whole.steps(followedBy: last, file: file)
+            {
+                (steps, more) = (repeated, 1)
+            }
         } else {
-            blocks = try whole.steps(file: file).map(block)
+            steps = try whole.steps(file: file)
         }
+        var blocks = steps.map(block)
         // The states after all blocks are compared, under their own names.
         blocks[blocks.count - 1].states = ""
-        return blocks
+        return (blocks, more)
     }
 
     private static func block(_ step: RunStep) -> GoldenDecoding.Block { GoldenDecoding.Block(step: step) { $0 } }

@@ -86,21 +86,49 @@ struct HistogramChart: Chart {
     let title: String
     let distribution: ErrorDistribution
     private let height = 204.0
+    /// The largest number of decades with a bar of their own: a few outputs of nearly zero have errors of any size below.
+    private static let decades = 12
+
+    /// The bars, those far below the largest errors in one.
+    private var bars: [ErrorDistribution.Bar] {
+        let all = distribution.decades
+        guard let lowest = lowest(all) else { return all }
+        let below = all.filter { $0.exponent.map { $0 < lowest } ?? false }
+        return all.filter { $0.exponent == nil }
+            + [ErrorDistribution.Bar(exponent: lowest - 1, count: below.reduce(0) { $0 + $1.count })]
+            + all.filter { $0.exponent.map { $0 >= lowest } ?? false }
+    }
+
+    /// The lowest decade with a bar of its own; nil if all have one.
+    private func lowest(_ bars: [ErrorDistribution.Bar]) -> Int? {
+        let exponents = bars.compactMap(\.exponent)
+        guard let low = exponents.min(), let high = exponents.max(), high - low >= Self.decades else { return nil }
+        return high - Self.decades + 1
+    }
 
     /// On a wide screen two charts stand side by side.
     func svg(_ screen: Screen) -> String {
         let width = screen == .wide ? 470 : screen.width
-        let bars = distribution.decades
+        let (bars, lowest) = (bars, lowest(distribution.decades))
+        func label(_ exponent: Int?) -> String {
+            guard let exponent else { return "0" }
+            if let lowest, exponent < lowest { return "<1e\(lowest)" }
+            return "1e\(exponent)"
+        }
         let plot = Plot(
             width: width, height: height, left: 44, right: 8, top: 10, bottom: 34, low: 0, high: top(bars))
         let slot = plot.innerWidth / Double(max(bars.count, 1))
         func center(_ index: Int) -> Double { plot.left + (Double(index) + 0.5) * slot }
-        let labelled = AxisLabels.decades(bars.map(\.exponent), center: center, width: width, text: Self.label)
+        // What is far below has its name in the bar's title alone.
+        let labelled = AxisLabels.decades(bars.map(\.exponent), center: center, width: width, text: label).filter {
+            index in
+            bars[index].exponent.map { $0 >= lowest ?? $0 } ?? true
+        }
         let content = bars.enumerated().map { index, bar in
             let share = Double(bar.count) / Double(max(distribution.count, 1)) * 100
             let y = plot.y(share)
-            let label = Self.label(bar.exponent)
-            let text = "\(label): \(Wording.grouped(bar.count)) elements, \(Figure.fixed(share, digits: 2)) %"
+            let name = XML.escaped(label(bar.exponent))
+            let text = "\(name): \(Wording.grouped(bar.count)) elements, \(Figure.fixed(share, digits: 2)) %"
             return XML.element(
                 "rect",
                 [
@@ -114,7 +142,7 @@ struct HistogramChart: Chart {
                         [
                             ("x", XML.number(center(index))), ("y", XML.number(plot.height - plot.bottom + 16)),
                             ("class", "axis middle"),
-                        ], label) : "")
+                        ], name) : "")
         }.joined()
         let marks = [0, 0.5, 1].map { plot.gridLine(at: $0 * plot.high, label: "\(Int($0 * plot.high)) %") }.joined()
         return XML.element(
@@ -124,8 +152,6 @@ struct HistogramChart: Chart {
                 ("aria-label", "Histogram of absolute errors: \(title)"),
             ], XML.element("title", [], XML.escaped(title)) + marks + content)
     }
-
-    private static func label(_ exponent: Int?) -> String { exponent.map { "1e\($0)" } ?? "0" }
 
     /// Returns the end of the axis: the next 20 % above the highest bar.
     private func top(_ bars: [ErrorDistribution.Bar]) -> Double {

@@ -55,7 +55,10 @@ extension ParityReport {
             "weights": .array(weights.map(\.json)),
             "ranking": .array(losses.map { $0.json(figure: JSON.figure) }),
             "rankingRuns": rankingRuns.map { runs in
-                ["measured": .integer(Int64(runs.measured)), "of": .integer(Int64(runs.count))]
+                [
+                    "measured": .integer(Int64(runs.measured)), "of": .integer(Int64(runs.count)),
+                    "drawn": rankingDrawn.map(JSON.string) ?? .null,
+                ]
             } ?? .null,
             "rowBounds": .array(rowBounds.map(JSON.string)),
             "sampling": samplingJSON,

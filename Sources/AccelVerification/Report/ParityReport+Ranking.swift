@@ -2,24 +2,49 @@ import AccelByteIO
 import AccelCalibration
 
 extension ParityReport {
-    /// The number of weights that terminals list.
+    /// The number of weights that terminals list in any case, and that rules of estimated losses are for.
     private static let rankedLines = 3
+    /// The largest number of rules that terminals advise.
+    private static let advisedLines = 5
+    /// A rule is advised if it saves at least this share of what all weights lose.
+    private static let advisedShare = 0.01
     /// The largest number of rules in a terminal for weights that stay as they are.
     private static let keptLines = 12
     /// The number of weights that pages list.
     private static let rankedRows = 20
 
-    /// The weights that cost the outputs most, and the rules that would help, for a terminal; nothing if no rule would.
+    /// The weights that cost the outputs most, and the rules that would help, for a terminal; nothing if none costs anything.
     func ranking(_ width: Int) -> [String] {
         let worst = losses.prefix(Self.rankedLines).filter { $0.sqnr.isFinite }
-        let rules = worst.compactMap(\.rule)
-        guard !rules.isEmpty else { return [] }
+        guard !worst.isEmpty else { return [] }
         var table = TextTable(
             [
                 .init("weights that cost the \(rankedFigure) most"), .init("stored as"), .init("bytes", number: true),
             ] + rankedTitles.map { .init($0, number: true) })
-        for loss in worst { table.add([loss.name, loss.scheme, Figure.bytes(loss.bytes)] + rankedFigures(loss)) }
-        let usual = usualScheme
+        let advised = advisedLosses
+        let shown = losses.filter { loss in (worst + advised).contains { $0.name == loss.name } }
+        for loss in shown { table.add([loss.name, loss.scheme, Figure.bytes(loss.bytes)] + rankedFigures(loss)) }
+        let all = losses.count > shown.count ? ["  (all \(losses.count) are ranked in --report and --json)"] : []
+        let ranked = table.lines(width: width) + all + rankedNotes.map { "  \($0)" }
+        return ranked + (advised.isEmpty ? ["  no rule is known by which these lose less"] : advice(for: advised))
+    }
+
+    /// The weights whose rules save most of the error for the bytes that they add; of estimated losses, which no rule is measured for,
+    /// the worst ones.
+    private var advisedLosses: [WeightLoss] {
+        if isEstimated { return losses.prefix(Self.rankedLines).filter { $0.sqnr.isFinite && $0.rule != nil } }
+        let least = Self.advisedShare * losses.reduce(0) { $0 + $1.error }
+        let gains = losses.compactMap { loss -> (loss: WeightLoss, perByte: Double)? in
+            guard loss.rule != nil, let saved = loss.saving, saved > 0, saved >= least else { return nil }
+            return (loss, saved / Double(max(loss.addition, 1)))
+        }
+        return gains.sorted { ($1.perByte, $0.loss.name) < ($0.perByte, $1.loss.name) }.prefix(Self.advisedLines)
+            .map(\.loss)
+    }
+
+    /// The rules for some weights, for a terminal.
+    private func advice(for worst: [WeightLoss]) -> [String] {
+        let (rules, usual) = (worst.compactMap(\.rule), usualScheme)
         let kept =
             recipeDefault != nil
             ? []
@@ -28,18 +53,19 @@ extension ParityReport {
             }
         let shown = kept.count <= Self.keptLines ? kept.compactMap(\.keepingRule) : []
         let left = kept.count - shown.count
-        let more = worst.reduce(0) { $0 + ($1.remedy.map { $0.bytes } ?? $1.bytes) - $1.bytes }
+        let more = worst.reduce(0) { $0 + $1.addition }
         let base = recipeDefault ?? usual
-        let samples = (rules + shown + [base]).contains { $0.contains("method=") } ? " and --calibrate" : ""
-        let all = losses.count > worst.count ? ["  (all \(losses.count) are ranked in --report and --json)"] : []
-        return table.lines(width: width) + all + rankedNotes.map { "  \($0)" }
-            + [
-                "  \(isEstimated ? "rules for these" : "rules that would help") (\(Figure.bytes(more)) more), "
-                    + (recipeHasRules
-                        ? "before those of its recipe, or in place of one with the same match (recipe of inspect --json), in a file for "
-                            + "convert --recipe\(samples):"
-                        : "in a file for convert --recipe\(samples): {\"default\":\"\(base)\",\"rules\":[...]}")
-            ]
+        let texts = rules + shown + [base]
+        let isWeighted = !texts.contains { $0.contains("method=gptq") || $0.contains("method=awq") }
+        let samples =
+            texts.contains { $0.contains("method=") } ? " and --calibrate\(isWeighted ? " or --importance" : "")" : ""
+        return [
+            "  \(isEstimated ? "rules for these" : "rules that help most for their bytes") (\(Figure.bytes(more)) more), "
+                + (recipeHasRules
+                    ? "before those of its recipe, or in place of one with the same match (recipe of inspect --json), in a file for "
+                        + "convert --recipe\(samples):"
+                    : "in a file for convert --recipe\(samples): {\"default\":\"\(base)\",\"rules\":[...]}")
+        ]
             + (rules + shown).enumerated().map { "    \($1)\($0 < rules.count + shown.count - 1 ? "," : "")" }
             + [
                 "  a few rules bring a part of the way; convert --min-sqnr or --target-size, with --calibrate, chooses for all weights"
@@ -67,10 +93,10 @@ extension ParityReport {
         [
             isEstimated ? "-: not measured, as a run for each weight on inputs of this size would take too long" : nil,
             isFitted
-                ? "of gptq: by gptq on these inputs alone; the stored codes make up for errors of other weights too, so that a conversion "
-                    + "by the rules tells what they bring" : nil,
+                ? "of gptq: by gptq on these inputs alone, to which it is fitted, the more the fewer they are; the stored codes make up for "
+                    + "errors of other weights too, so that a conversion by the rules tells what they bring" : nil,
             rankingDrawn.map {
-                "measured on drawn inputs of \($0), which the file does not fit: give inputs of its shape for figures of yours"
+                "measured on drawn inputs of \($0), of whose shapes the file has no inputs, or no states: give some for figures of yours"
             },
             rankingRuns.flatMap { runs in
                 runs.measured < runs.count

@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelCalibration
+import AccelPrograms
 
 extension ParityReport {
     /// Returns the report for a terminal: a table per stage, the worst lines first, the verdict last.
@@ -47,6 +48,12 @@ extension ParityReport {
     var limitRemarks: [String] {
         var remarks = uncheckedLimits.map {
             "limits: those of the budget's \($0) were not checked, since --only leaves them out"
+        }
+        if let drawnStates, outputs.contains(where: { $0.stage == .outputs }) {
+            remarks.append(
+                "caches: what they hold before the step is drawn, too; real keys and values may lose more as \(drawnStates.rawValue): "
+                    + "--inputs of a text tells"
+            )
         }
         if isUnranked, outputs.contains(where: { $0.stage == .outputs && !$0.metrics.isExact }) {
             remarks.append(

@@ -93,6 +93,8 @@ public struct ParityReport: Sendable {
     let samplingSeed: UInt64
     /// The weights are not ranked by what they cost the outputs, as a package's are.
     var isUnranked = false
+    /// The element type to which the package rounds key/value caches, where their content was drawn; nil if there is none.
+    private(set) var drawnStates: StateStorage?
     /// The bytes of all stored weights.
     public let storedBytes: Int
     /// The elements of all stored weights.
@@ -109,6 +111,8 @@ public struct ParityReport: Sendable {
             },
             storedElements: weights.reduce(0) { $0 + $1.shape.count }, inputs: inputs, budget: budget)
         outputNames = Set(program.functions.flatMap { $0.outputs.map(\.name) })
+        let storage = program.functions.map(\.stateStorage)
+        if inputs.seed != nil { drawnStates = StateStorage.allCases.last { $0 != .float32 && storage.contains($0) } }
     }
 
     init(functions: [String], storedBytes: Int, storedElements: Int, inputs: InputSource, budget: Budget?) {
@@ -181,7 +185,8 @@ public struct ParityReport: Sendable {
 
     /// Records that functions got random inputs, because the file has none for them.
     mutating func draw(for functions: [String], seed: UInt64) {
-        inputs += "; \(SeededInputs.words(seed)) for \(functions.joined(separator: ", ")), which the file does not fit"
+        inputs +=
+            "; \(SeededInputs.words(seed)) for \(functions.joined(separator: ", ")), of whose shapes the file has no inputs, or no states"
         self.seed = seed
     }
 

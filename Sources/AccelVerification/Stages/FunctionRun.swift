@@ -152,7 +152,7 @@ extension ModelPlan {
 
 extension FunctionPlan {
     /// The storage of the function's key/value caches: the one that loses most.
-    fileprivate var stateStorage: StateStorage {
+    var stateStorage: StateStorage {
         StateStorage.allCases.last { storage in
             storage != .float32 && states.contains { $0.elementType == storage.elementType }
         } ?? .float32

@@ -117,8 +117,8 @@ enum CacheCommand: Command {
         let removed =
             results == 0 && bytes == 0 && damaged == 0
             ? "nothing was in the cache at \(cache.root)"
-            : "removed \(Wording.count(results, "result")), \(Text.bytes(bytes))"
-                + (damaged == 0 ? "" : ", and \(Text.bytes(damaged)) of damaged files in quarantine")
+            : "removed \(Wording.count(results, "result")), \(Wording.bytes(bytes))"
+                + (damaged == 0 ? "" : ", and \(Wording.bytes(damaged)) of damaged files in quarantine")
         let lines = [removed] + foreign.map { "\($0): left alone, accelc has not made it" }
         let json: JSON = [
             "cleared": .string(cache.root), "removed_records": .integer(Int64(results)),

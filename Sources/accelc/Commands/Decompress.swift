@@ -25,8 +25,8 @@ enum DecompressCommand: Command {
         let written = try source.decompress(to: output, as: elementType) { progress.step($0) }
         let missing = try Set(source.missingTensors).subtracting(written).count
         if missing > 0 {
-            console.warning(
-                "\(Wording.count(missing, "tensor")) of the checkpoint that no function reads "
+            console.note(
+                "remark: \(Wording.count(missing, "tensor")) of the checkpoint that no function reads "
                     + "\(missing == 1 ? "is" : "are") not in the package, and so not in \(output)")
         }
         console.summary("\(output): \(Wording.count(written.count, "tensor"))")

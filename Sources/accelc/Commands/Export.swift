@@ -102,7 +102,7 @@ enum ExportCommand: Command {
             ])
         } else {
             let bits = Text.decimals(report.bitsPerWeight, 2)
-            let size = Text.bytes(report.byteCount)
+            let size = Wording.bytes(report.byteCount)
             let cached = outcome == .off ? "" : "cache \(outcome.rawValue), "
             let first =
                 "\(written(at: output)): \(size), \(bits) bits per weight, \(cached)\(Text.decimals(seconds, 2)) s"

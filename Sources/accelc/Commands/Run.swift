@@ -11,8 +11,8 @@ enum RunCommand: Command {
     static let package = Positional("PACKAGE", "a package (folder or zip)", takes: [.package])
     static let inputs = Option(
         "inputs", .input("FILE"),
-        "a safetensors file with a tensor for each input, called NAME or in.NAME; of further files, tokens follow, and other tensors "
-            + "replace those of the same name",
+        "a safetensors file with a tensor for each input, called NAME or in.NAME; samples are rows of its tensors, and run one after the "
+            + "other; of further files, tokens follow, and other tensors replace those of the same name",
         isRequired: true, isRepeatable: true, takes: [.tensors])
     static let outputs = Option(
         "outputs", .output("FILE") { _ in TensorFileKind.outputs.output },

@@ -148,8 +148,7 @@ enum VerifyCommand: Command {
                 keep(report, in: package, console)
             } else {
                 console.note(
-                    "the report in \(package.path) stays as it is, as a comparison with another model tells nothing of it"
-                )
+                    "no report is kept in \(package.path), as a comparison with another model tells nothing of it")
             }
         }
         return try show(report, arguments, console)

@@ -8,26 +8,14 @@ enum Text {
         return words.dropLast().joined(separator: ", ") + " or " + last
     }
 
-    /// Returns a size such as `11.8 MB`, in powers of ten.
-    /// - Parameter digits: those behind the point, for kB and more.
-    static func bytes(_ count: Int, digits: Int = 1) -> String {
-        var value = Double(count)
-        var unit = 0
-        let units = ["B", "kB", "MB", "GB", "TB"]
-        while value >= 999.95, unit < units.count - 1 {
-            value /= 1000
-            unit += 1
-        }
-        return unit == 0 ? "\(count) B" : "\(NumberText.fixed(value, digits: digits)) \(units[unit])"
-    }
-
-    /// Parses `500MB`, `11.5 GB` or `0`, in powers of ten; nil for anything else.
+    /// Parses `500MB`, `11.5 GB` or `0`, in powers of ten, and `12MiB`, in powers of 1024; nil for anything else.
     static func parseBytes(_ text: String) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
         let unit = text.dropFirst(digits.count).drop { $0 == " " }.uppercased()
-        let units = ["B": 0, "KB": 3, "MB": 6, "GB": 9, "TB": 12]
-        guard let exponent = unit.isEmpty && Double(digits) == 0 ? 0 : units[unit] else { return nil }
-        let factor = (0..<exponent).reduce(1) { product, _ in product * 10 }
+        let (base, names) =
+            unit.contains("I") ? (1024, ["B", "KIB", "MIB", "GIB", "TIB"]) : (1000, ["B", "KB", "MB", "GB", "TB"])
+        guard let exponent = unit.isEmpty && Double(digits) == 0 ? 0 : names.firstIndex(of: unit) else { return nil }
+        let factor = (0..<exponent).reduce(1) { product, _ in product * base }
         if let number = Int(digits) {
             let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
             return overflow ? nil : bytes
@@ -40,11 +28,13 @@ enum Text {
     static func sizeAdvice(_ text: String, allowsZero: Bool = false) -> String {
         guard text.allSatisfy({ $0.isASCII && $0.isNumber || $0 == "." }), let number = Double(text), number > 0 else {
             return allowsZero
-                ? "expected 0, or a size with its unit, such as 12MB (B, kB, MB, GB or TB)"
-                : "expected a size above 0 with its unit, such as 12MB (B, kB, MB, GB or TB)"
+                ? "expected 0, or a size with its unit, such as 12MB \(sizeUnits)"
+                : "expected a size above 0 with its unit, such as 12MB \(sizeUnits)"
         }
-        return "it has no unit; did you mean \(text)\(number < 100_000 ? "MB" : "B")? (B, kB, MB, GB or TB)"
+        return "it has no unit; did you mean \(text)\(number < 100_000 ? "MB" : "B")? \(sizeUnits)"
     }
+
+    private static let sizeUnits = "(B, kB, MB, GB or TB; KiB, MiB, GiB or TiB)"
 
     /// Parses `0`, `30 s`, `15m` or `2h`, in seconds; nil for anything else.
     static func parseAge(_ text: String) -> Int? {

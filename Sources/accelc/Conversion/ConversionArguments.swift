@@ -58,7 +58,8 @@ enum ConversionArguments {
         "calibrate", .input("FILE"),
         "sample inputs, for targets, for schemes with method=weighted, gptq or awq and for activations with static or smooth: "
             + "a safetensors file with a tensor for each input by its name, such as input_ids [samples, length], all samples in "
-            + "one tensor; attention_mask is 0 at padding", affectsOutput: true,
+            + "one tensor; attention_mask is 0 at padding; outputs of packages are measured over it",
+        affectsOutput: true,
         takes: [.tensors])
     static let importance = Option(
         "importance", .input("FILE"),

@@ -21,6 +21,7 @@ struct ConversionSummary {
     let target: TargetSummary?
     /// The outputs over the samples; nil without samples.
     let outputs: SampledOutputs?
+    private let onlyMeasuresSamples: Bool
     let seconds: Double
     /// The names of the tensors that the request leaves out.
     private let leftOut: Set<String>
@@ -43,7 +44,7 @@ struct ConversionSummary {
         weights = made.weights
         activations = try package.activations()
         target = made.target.map { TargetSummary(result: $0) }
-        outputs = made.outputs
+        (outputs, onlyMeasuresSamples) = (made.outputs, made.onlyMeasuresSamples)
         leftOut = made.leftOut
         byteCount = try package.byteCount
         archiveBytes = Files.kind(of: path) == .file ? try Files.byteCount(ofTree: path) : nil
@@ -59,7 +60,8 @@ struct ConversionSummary {
         let manifest = package.manifest
         let bits = Text.decimals(manifest.coverage.bitsPerWeight, 2)
         let size =
-            archiveBytes.map { "\(Text.bytes($0)), \(Text.bytes(byteCount)) unpacked" } ?? Text.bytes(byteCount)
+            archiveBytes.map { "\(Wording.bytes($0)), \(Wording.bytes(byteCount)) unpacked" }
+            ?? Wording.bytes(byteCount)
         let lines =
             [
                 "\(path): \(size), \(bits) bits per weight, "
@@ -75,12 +77,15 @@ struct ConversionSummary {
         return lines.joined(separator: "\n")
     }
 
-    /// The outputs over held-out samples; nil if there are none, and with a target, whose line has them.
+    /// The outputs over the samples that no weight is fitted to; nil if there are none, and with a target, whose line has them.
     private var heldOutLine: String? {
-        guard target == nil else { return nil }
-        guard let outputs, let held = outputs.heldOutText else { return nil }
-        let sqnr = outputs.sqnr.isFinite ? "\(Text.decimals(outputs.sqnr, 2)) dB" : "exact"
-        return "outputs \(sqnr) over the samples, \(held), to which no weight is fitted"
+        guard target == nil, let outputs else { return nil }
+        let sqnr =
+            "outputs \(outputs.sqnr.isFinite ? "\(Text.decimals(outputs.sqnr, 2)) dB" : "exact") over the samples"
+        if onlyMeasuresSamples {
+            return "\(sqnr), to which no weight is fitted, as no scheme has a method that uses them"
+        }
+        return outputs.heldOutText.map { "\(sqnr), \($0), to which no weight is fitted" }
     }
 
     /// - Parameter warnings: all warnings of the run.
@@ -98,6 +103,7 @@ struct ConversionSummary {
             "warnings": .array(warnings.map { .string($0) }),
             "outputs_sqnr": outputs.map { .figure($0.sqnr) } ?? .null,
             "held_out_sqnr": outputs?.heldOut.map { .figure($0) } ?? .null,
+            "held_out_samples": .integer(Int64(outputs?.heldOutCount ?? 0)),
             "outputs": outputs?.json ?? .null,
             "target": target?.json ?? .null,
             "cache": .string(cacheWord),

@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelCPURuntime
 
 /// The option for the device that a package is for.
@@ -14,10 +15,10 @@ enum ProfileArguments {
     static var notes: String {
         let rows = DeviceProfile.all.map { profile in
             let limits = [
-                profile.packageBytes.map { "\(Text.bytes($0)) for the package" },
+                profile.packageBytes.map { "\(Wording.bytes($0)) for the package" },
                 // The amount belongs to this machine, and not to the page.
                 ["server", "current"].contains(profile.name)
-                    ? nil : profile.memoryBytes.map { "\(Text.bytes($0)) of memory" },
+                    ? nil : profile.memoryBytes.map { "\(Wording.bytes($0)) of memory" },
                 words[profile.name],
             ]
             return ("  \(profile.name)", limits.compactMap(\.self).joined(separator: ", "))

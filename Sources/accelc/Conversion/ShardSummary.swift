@@ -13,7 +13,7 @@ struct ShardSummary {
             made.left == 0
             ? "" : "\n\(Wording.count(made.left, "weight")) left for the conversion: their codes depend on calibration"
         return "shard \(made.shard): \(Wording.grouped(made.ownJobs)) of \(Wording.count(made.jobs, "weight")), "
-            + "\(Text.bytes(made.ownBytes)) of \(Text.bytes(made.bytes)); \(made.weights.made) made, "
+            + "\(Wording.bytes(made.ownBytes)) of \(Wording.bytes(made.bytes)); \(made.weights.made) made, "
             + "\(made.weights.found) found in the cache, \(Text.decimals(seconds, 2)) s\(left)"
     }
 

@@ -15,8 +15,8 @@ enum TargetArguments {
         affectsOutput: true, excludes: ["min-sqnr", "compress"])
     static let sqnr = Option(
         "min-sqnr", .text("DB"),
-        "the smallest weights that the search finds whose outputs have at least so many dB over the samples that are held out (one "
-            + "of \(CalibrationSamples.heldOutShare); over all, where there are fewer), all outputs together, by the mean of "
+        "the smallest weights that the search finds whose outputs have at least so many dB over the samples that are held out (every "
+            + "\(CalibrationSamples.heldOutShare)th; over all, where there are fewer), all outputs together, by the mean of "
             + "their relative squared errors, and without padding (--min-sqnr of verify looks at each output)",
         affectsOutput: true, excludes: ["compress"])
     static let plan = Option(
@@ -45,6 +45,7 @@ enum TargetArguments {
     static func target(_ arguments: Arguments) throws -> CompressionTarget? {
         func number(_ option: Option, _ text: String) throws -> Double {
             guard let number = Double(text), number.isFinite, number > 0 else {
+                if Double(text) == .infinity { throw RequestError("--\(option.name) \(text): the number is too large") }
                 let meant = Text.number(withUnit: text).flatMap { Double($0) == 0 ? nil : "; did you mean \($0)?" }
                 throw RequestError("--\(option.name) \(text): expected a number above 0\(meant ?? "")")
             }

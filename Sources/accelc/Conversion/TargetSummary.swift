@@ -8,9 +8,9 @@ struct TargetSummary {
     let result: TargetResult
 
     var lines: [String] {
-        let size = Text.bytes(result.weightBytes, digits: 2)
+        let size = Wording.bytes(result.weightBytes, digits: 2)
         let weights =
-            result.byteLimit.map { "weights \(size) of \(Text.bytes($0, digits: 2))" }
+            result.byteLimit.map { "weights \(size) of \(Wording.bytes($0, digits: 2))" }
             ?? "weights \(size), \(Text.decimals(result.bitsPerWeight, 2)) bits for each that the target chose for"
         let reached =
             "target \(result.target): \(weights), outputs \(Text.decimals(result.outputSQNR, 2)) dB over the samples"
@@ -19,7 +19,7 @@ struct TargetSummary {
         guard let plan = result.plan else { return [reached] }
         return [
             reached,
-            "plan: \(plan), \(Text.bytes(result.planBytes)) (\(Text.bytes(result.statisticsBytes)) of statistics); "
+            "plan: \(plan), \(Wording.bytes(result.planBytes)) (\(Wording.bytes(result.statisticsBytes)) of statistics); "
                 + "--recipe \(plan)/recipe.json makes the same without samples",
         ]
     }
@@ -29,7 +29,8 @@ struct TargetSummary {
             "target": .string(result.target), "weight_bytes": .integer(Int64(result.weightBytes)),
             "limit_bytes": result.byteLimit.map { .integer(Int64($0)) } ?? .null,
             "bits_per_weight": .number(result.bitsPerWeight), "outputs_sqnr": .figure(result.outputSQNR),
-            "held_out_sqnr": result.outputs.heldOut.map { .figure($0) } ?? .null, "outputs": result.outputs.json,
+            "held_out_sqnr": result.outputs.heldOut.map { .figure($0) } ?? .null,
+            "held_out_samples": .integer(Int64(result.outputs.heldOutCount)), "outputs": result.outputs.json,
             "uniform": .bool(result.isUniform),
             "plan": result.plan.map { plan in
                 [
@@ -59,7 +60,7 @@ extension SampledOutputs {
     var heldOutText: String? {
         heldOut.map { heldOut in
             let figure = heldOut.isFinite ? "\(Text.decimals(heldOut, 2)) dB" : "exact"
-            return "\(figure) over those held out (one of \(CalibrationSamples.heldOutShare))"
+            return "\(figure) over the \(heldOutCount) held out (every \(CalibrationSamples.heldOutShare)th)"
         }
     }
 

@@ -28,7 +28,7 @@ enum CacheListing {
         let key = first.record.key
         return [
             group.count == 1 ? String(key.digest.description.prefix(12)) : "...",
-            group.count == 1 ? key.kind.rawValue : count(group.count, key.kind), Text.bytes(bytes(group)),
+            group.count == 1 ? key.kind.rawValue : count(group.count, key.kind), Wording.bytes(bytes(group)),
             WallClock.text(first.lastUse), first.record.model,
         ]
     }
@@ -44,8 +44,9 @@ enum CacheListing {
         let (sum, shared) = (groups.reduce(0) { $0 + bytes($1) }, sharedBytes(groups))
         let remark =
             shared == 0
-            ? "" : " (\(Text.bytes(shared)) of it shared, and counted once; the lines add up to \(Text.bytes(sum)))"
-        return "total: \(kinds.joined(separator: ", ")), \(Text.bytes(bytes(entries)))\(remark)"
+            ? ""
+            : " (\(Wording.bytes(shared)) of it shared, and counted once; the lines add up to \(Wording.bytes(sum)))"
+        return "total: \(kinds.joined(separator: ", ")), \(Wording.bytes(bytes(entries)))\(remark)"
     }
 
     /// The bytes of the files that several groups have.

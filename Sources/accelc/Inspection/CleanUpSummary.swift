@@ -16,27 +16,28 @@ struct CleanUpSummary {
     /// What was removed and kept, and why more stays than was asked for.
     var text: String {
         var lines = [
-            "removed \(results(report.removedRecords)), \(Text.bytes(report.freedBytes)); "
-                + "kept \(results(report.keptRecords)), \(Text.bytes(report.keptBytes))"
+            "removed \(results(report.removedRecords)), \(Wording.bytes(report.freedBytes)); "
+                + "kept \(results(report.keptRecords)), \(Wording.bytes(report.keptBytes))"
         ]
         if isOverLimit {
             var reasons: [String] = []
             if report.youngRecords > 0 {
                 reasons.append(
-                    "\(results(report.youngRecords)), \(Text.bytes(report.youngRecordBytes)), younger than \(age), which --min-age 0s "
+                    "\(results(report.youngRecords)), \(Wording.bytes(report.youngRecordBytes)), younger than \(age), which --min-age 0s "
                         + "would not keep")
             }
             if report.leasedRecords > 0 { reasons.append("\(results(report.leasedRecords)) in use") }
-            lines.append("more than \(Text.bytes(limit)): \(reasons.joined(separator: "; "))")
+            lines.append("more than \(Wording.bytes(limit)): \(reasons.joined(separator: "; "))")
         }
         if report.youngBlobs > 0 {
             lines.append(
-                "\(Wording.count(report.youngBlobs, "file")), \(Text.bytes(report.youngBytes)), too young to remove: no result names "
+                "\(Wording.count(report.youngBlobs, "file")), \(Wording.bytes(report.youngBytes)), too young to remove: no result names "
                     + "them, but one may within \(age) of their making")
         }
         if let found = free.found, found < free.wanted {
             lines.append(
-                "\(Text.bytes(found)) are free on the disk, less than the \(Text.bytes(free.wanted)) of --min-free")
+                "\(Wording.bytes(found)) are free on the disk, less than the \(Wording.bytes(free.wanted)) of --min-free"
+            )
         }
         if quarantined > 0 { lines.append(Self.quarantine(quarantined)) }
         return lines.joined(separator: "\n")
@@ -44,7 +45,7 @@ struct CleanUpSummary {
 
     /// A line on damaged files, which no size counts.
     static func quarantine(_ bytes: Int) -> String {
-        "\(Text.bytes(bytes)) of damaged files in quarantine, not counted: they are removed after a week, or by cache clear"
+        "\(Wording.bytes(bytes)) of damaged files in quarantine, not counted: they are removed after a week, or by cache clear"
     }
 
     private var isOverLimit: Bool { report.keptBytes > limit && report.youngRecords + report.leasedRecords > 0 }

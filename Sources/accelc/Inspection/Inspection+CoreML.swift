@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelFormats
 import AccelTensors
+import AccelWeightCompression
 
 extension CoreMLSource: InspectedSource {
     func inspection(_ request: InspectionRequest) throws -> Inspection { try Inspection(self, request) }
@@ -15,6 +16,7 @@ extension Inspection {
         let matrices = weights.filter { $0.shape.rank >= 2 }
         let plain = matrices.filter { !$0.isCompressed }
         var parts = [Self.overview(package, weights)]
+        if let recipe = Self.recipe(of: package), !recipe.rules.isEmpty { parts.append(recipe.table) }
         parts += model.interfaces.map { Self.signature(of: $0, in: package) }
         if request.graph { parts += try Self.graphs(of: source) }
         parts.append(Self.forms(weights))
@@ -58,14 +60,27 @@ extension Inspection {
         var lines = [
             "\(package.path): Core ML package, specification \(model.specificationVersion)"
                 + (target(model).map { " (\($0) and later)" } ?? "")
-                + ", weights of \(Text.bytes(bytes)), \(Text.decimals(bits(weights), 2)) bits per weight"
+                + ", weights of \(Wording.bytes(bytes)), \(Text.decimals(bits(weights), 2)) bits per weight"
         ]
         if !model.metadata.description.isEmpty { lines.append("  description: \(model.metadata.description)") }
         // Digests and interfaces are machine-readable entries, which are not shown.
         lines += model.metadata.other.filter {
             !$0.name.hasPrefix("accelc.sha256.") && !CoreMLExporter.machineKeys.contains($0.name)
-        }.map { "  \($0.name): \($0.content)" }
+        }.map { entry in
+            let recipe = entry.name == recipeKey ? recipe(of: package) : nil
+            return "  \(entry.name): \(recipe?.summary ?? entry.content)"
+        }
         return lines.joined(separator: "\n")
+    }
+
+    private static let recipeKey = "accelc.recipe"
+
+    /// The recipe that accelc wrote into the metadata; nil if there is none, or none that can be read.
+    private static func recipe(of package: CoreMLPackage) -> Recipe? {
+        guard let text = package.model.metadata.other.first(where: { $0.name == recipeKey })?.content,
+            let document = try? JSON.parse(ByteView(Array(text.utf8)), file: recipeKey)
+        else { return nil }
+        return try? Recipe(JSONField(document, file: recipeKey))
     }
 
     private static func signature(of interface: CoreMLModel.Interface, in package: CoreMLPackage) -> String {
@@ -111,7 +126,7 @@ extension Inspection {
         let rows = Dictionary(grouping: weights, by: \.operation).sorted { $0.key < $1.key }.map { form, weights in
             [
                 form, Wording.grouped(weights.count), Wording.grouped(weights.reduce(0) { $0 + $1.shape.count }),
-                Text.bytes(weights.reduce(0) { $0 + $1.storedBits } / 8), Text.decimals(bits(weights), 3),
+                Wording.bytes(weights.reduce(0) { $0 + $1.storedBits } / 8), Text.decimals(bits(weights), 3),
             ]
         }
         return Text.table(

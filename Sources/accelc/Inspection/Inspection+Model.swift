@@ -65,7 +65,7 @@ extension Inspection {
     }
 
     private static func size(of parameters: ModelSurvey.Parameters) -> String {
-        "\(Wording.count(parameters.count, "parameter")), \(Text.bytes(parameters.bytes))"
+        "\(Wording.count(parameters.count, "parameter")), \(Wording.bytes(parameters.bytes))"
     }
 
     private static func text(of part: ModelSurvey.Part) -> String {

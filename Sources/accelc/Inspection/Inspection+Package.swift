@@ -67,12 +67,12 @@ extension Inspection {
         let manifest = package.manifest
         let provenance = manifest.provenance
         var lines = [
-            "\(package.path): accelerator package \(manifest.major).\(manifest.minor), \(Text.bytes(try package.byteCount)), "
+            "\(package.path): accelerator package \(manifest.major).\(manifest.minor), \(Wording.bytes(try package.byteCount)), "
                 + "\(Text.decimals(manifest.coverage.bitsPerWeight, 2)) bits per weight",
             "  digest: \(package.digest)",
             "  made by: accelc \(provenance.toolVersion), family \(provenance.family)",
             "  recipe: \(provenance.recipe.text())",
-            "  sources: \(provenance.sources.map { "\($0.name) (\(Text.bytes($0.byteCount)))" }.joined(separator: ", "))",
+            "  sources: \(provenance.sources.map { "\($0.name) (\(Wording.bytes($0.byteCount)))" }.joined(separator: ", "))",
             "  assets: \(manifest.assetNames.isEmpty ? "none" : manifest.assetNames.joined(separator: ", "))",
             "  report: \(try state(of: report, package))",
         ]
@@ -101,7 +101,7 @@ extension Inspection {
 
     private static func signature(of function: FunctionPlan) -> String {
         var lines = [
-            "function \(function.name): \(Wording.count(function.calls.count, "call")), values \(Text.bytes(function.arenaBytes))",
+            "function \(function.name): \(Wording.count(function.calls.count, "call")), values \(Wording.bytes(function.arenaBytes))",
             "  role \(function.interface.role)",
         ]
         let interface = function.interface
@@ -142,8 +142,8 @@ extension Inspection {
         }
         let width = String(function.calls.count).count
         let memory =
-            "  memory: \(Text.bytes(plan.valueBytes)) of values, \(Text.bytes(plan.scratchBytes)) of scratch on one thread, "
-            + "\(Text.bytes(plan.stateBytes)) of states, \(Text.bytes(plan.decodedBytes)) of decoded weights"
+            "  memory: \(Wording.bytes(plan.valueBytes)) of values, \(Wording.bytes(plan.scratchBytes)) of scratch on one thread, "
+            + "\(Wording.bytes(plan.stateBytes)) of states, \(Wording.bytes(plan.decodedBytes)) of decoded weights"
         let calls = function.calls.enumerated().map { index, call in
             let number = String(repeating: " ", count: width - String(index).count) + "\(index)"
             let (reads, writes) = (call.inputs.map(text), call.outputs.map(text))

@@ -9,7 +9,7 @@ extension Inspection {
         let weights = try source.weights
         let bytes = weights.reduce(0) { $0 + $1.storedBits } / 8
         var sections = [
-            "\(source.path): \(source.format.name), \(Wording.count(weights.count, "tensor")), \(Text.bytes(bytes))"
+            "\(source.path): \(source.format.name), \(Wording.count(weights.count, "tensor")), \(Wording.bytes(bytes))"
         ]
         var functions: [JSON] = []
         if source.abilities.contains(.graph) {
@@ -27,7 +27,9 @@ extension Inspection {
                     rows.map { row in
                         let bits = row.elements.reduce(0) { $0 + $1.storedBits }
                         let first = row.elements.first
-                        return [row.name, first.map { "\($0.shape)" } ?? "", first?.scheme ?? "", Text.bytes(bits / 8)]
+                        return [
+                            row.name, first.map { "\($0.shape)" } ?? "", first?.scheme ?? "", Wording.bytes(bits / 8),
+                        ]
                     },
                     [.left, .left, .left, .right]))
         }
@@ -52,7 +54,7 @@ extension Inspection {
         let rows = Dictionary(grouping: weights, by: \.scheme).sorted { $0.key < $1.key }.map { scheme, weights in
             let (count, bits) = weights.reduce((0, 0)) { ($0.0 + $1.shape.count, $0.1 + $1.storedBits) }
             return [
-                scheme, Wording.grouped(weights.count), Wording.grouped(count), Text.bytes(bits / 8),
+                scheme, Wording.grouped(weights.count), Wording.grouped(count), Wording.bytes(bits / 8),
                 Text.decimals(Double(bits) / Double(max(count, 1)), 3),
             ]
         }

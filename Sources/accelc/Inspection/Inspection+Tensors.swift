@@ -20,7 +20,7 @@ extension Inspection {
     static func size(of tensors: [StoredTensor]) -> String {
         let elements = tensors.reduce(0) { $0 + $1.shape.count }
         let bytes = tensors.reduce(0) { $0 + $1.bytes.count }
-        return "\(Wording.grouped(elements)) elements, \(Text.bytes(bytes))"
+        return "\(Wording.grouped(elements)) elements, \(Wording.bytes(bytes))"
     }
 
     /// Returns a table of tensors. The size is that of all tensors of a line.
@@ -32,7 +32,7 @@ extension Inspection {
                 let bytes = row.elements.reduce(0) { $0 + $1.bytes.count }
                 return [
                     row.name, row.elements.first?.elementType.rawValue ?? "",
-                    row.elements.first?.shape.description ?? "", Text.bytes(bytes),
+                    row.elements.first?.shape.description ?? "", Wording.bytes(bytes),
                 ]
             },
             [.left, .left, .left, .right])

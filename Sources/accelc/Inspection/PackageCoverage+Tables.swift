@@ -33,7 +33,7 @@ extension PackageCoverage {
         var distortion = Distortion()
         for entry in entries { distortion.merge(entry.distortion) }
         return [
-            Wording.grouped(entries.count), Wording.grouped(weights), Text.bytes(bytes),
+            Wording.grouped(entries.count), Wording.grouped(weights), Wording.bytes(bytes),
             Text.decimals(weights == 0 ? 0 : Double(bytes * 8) / Double(weights), 3),
             distortion.squaredError == 0 ? "exact" : Text.decimals(distortion.sqnr, 1),
         ]

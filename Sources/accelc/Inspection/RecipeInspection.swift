@@ -53,18 +53,25 @@ struct RecipeFile {
                 + (hasDefault ? "default \(base)" : "no default, for a target (--target-size)") + activations
         ]
         plan.map { lines.append($0) }
-        if !recipe.rules.isEmpty { lines.append(table) }
+        if !recipe.rules.isEmpty { lines.append(recipe.table) }
         if let statistics = recipe.statistics {
             let folder = Files.parentFolder(of: path) ?? "."
             let file = statistics.file.hasPrefix("/") ? statistics.file : "\(folder)/\(statistics.file)"
-            let size = Files.identity(of: file).map { Text.bytes(Int(clamping: $0.size)) } ?? "which is missing"
+            let size = Files.identity(of: file).map { Wording.bytes(Int(clamping: $0.size)) } ?? "which is missing"
             lines.append("statistics: \(statistics.file), \(size)")
         }
         return lines.joined(separator: "\n")
     }
+}
+
+extension Recipe {
+    /// The default and the number of rules, in words.
+    var summary: String {
+        "\(Wording.count(rules.count, "rule")), default \(mix?.name ?? defaultCodec.values.request)"
+    }
 
     /// A row for each rule, in order of precedence. Rules that differ in numbers of their names only share a row.
-    private var table: String {
+    var table: String {
         func conditions(_ rule: Recipe.Rule) -> String {
             let others = [
                 rule.operator.map { "read by \($0)" },
@@ -75,7 +82,7 @@ struct RecipeFile {
         func effect(_ rule: Recipe.Rule) -> String {
             rule.codec.values.request + (rule.activations.map { ", activations \($0.specification)" } ?? "")
         }
-        let groups = FoldedNames.all(recipe.rules, name: { $0.match ?? "*" }) { [conditions($0), effect($0)] }
+        let groups = FoldedNames.all(rules, name: { $0.match ?? "*" }) { [conditions($0), effect($0)] }
         let rows = groups.compactMap { group -> [String]? in
             group.elements.first.map {
                 [group.name, conditions($0), effect($0), Wording.grouped(group.elements.count)]

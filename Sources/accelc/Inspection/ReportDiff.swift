@@ -29,7 +29,7 @@ struct ReportFile {
         /// e.g. `39.1 MB, limit 40.0 MB`
         var text: String {
             func figure(_ value: Double) -> String {
-                what.contains("bytes") ? Text.bytes(Int(value)) : Text.decimals(value, 3)
+                what.contains("bytes") ? Wording.bytes(Int(value)) : Text.decimals(value, 3)
             }
             return "\(figure(value)), \(isKept ? "limit" : "beyond the limit") \(figure(limit))"
         }
@@ -57,6 +57,8 @@ struct ReportFile {
     let figures: [Output: Figures]
     /// The SQNR of the outputs of each function together, by the function's name.
     let together: [String: Double]
+    /// The storage of each weight, by its name.
+    let weights: [String: StoredWeight]
 
     /// - Throws: `FormatError` if the file is no report.
     init(_ path: String) throws {
@@ -89,6 +91,13 @@ struct ReportFile {
         let joined = report["together"].exists ? try report["together"].array() : []
         together = Dictionary(
             try joined.map { (try $0["function"].string(), try $0["sqnr"].figure()) }
+        ) { first, _ in first }
+        weights = Dictionary(
+            try report["coverage"].array().map { weight in
+                let stored = StoredWeight(
+                    scheme: try weight["codec"].string(), byteCount: try weight["bytes"].int(in: 0...Int.max))
+                return (try weight["name"].string(), stored)
+            }
         ) { first, _ in first }
         outputs = rows.map(\.0)
         figures = Dictionary(rows) { first, _ in first }
@@ -232,7 +241,8 @@ struct ReportDiff {
     var json: JSON {
         [
             "same": .bool(isEmpty), "left": left.json, "right": right.json,
-            "outputs": .array(rows.map(\.json)), "others": .array(others.map { .string($0) }),
+            "outputs": .array(rows.map(\.json)), "weights": .array(changedWeights.map(\.json)),
+            "others": .array(others.map { .string($0) }),
         ]
     }
 
@@ -243,6 +253,7 @@ struct ReportDiff {
         if isEmpty { return "the reports are the same but for measured speeds\n\n\(summary)" }
         var parts = [summary]
         if !rows.isEmpty { parts.append(outputTable(folds: folds)) }
+        if !changedWeights.isEmpty { parts.append(weightTable(folds: folds)) }
         if !others.isEmpty { parts.append("also different: \(others.joined(separator: ", "))") }
         return parts.joined(separator: "\n\n")
     }
@@ -266,11 +277,11 @@ struct ReportDiff {
                 row("runtime") { $0.runtime },
                 row("inputs") { isOther ? $0.inputs : nil },
                 row("stored weights", change: percent(left.storedBytes, right.storedBytes)) {
-                    Text.bytes($0.storedBytes)
+                    Wording.bytes($0.storedBytes)
                 },
                 row("bits per weight", change: signed(bits, digits: 2)) { Text.decimals($0.bitsPerWeight, 2) },
                 row("package size", change: percent(left.packageBytes, right.packageBytes)) {
-                    $0.packageBytes.map { Text.bytes($0) }
+                    $0.packageBytes.map { Wording.bytes($0) }
                 },
             ] + limits
             + Set(left.together.keys).union(right.together.keys).sorted().map { function in

@@ -113,7 +113,16 @@ extension Arguments {
             value = ""
         } else if value == nil {
             guard let next = rest.first, next == "-" || !next.hasPrefix("-") || Int(next) != nil else {
-                throw usage("needs a value after \(word): \(option.usage)")
+                let isOption = rest.first.map { next in
+                    next.hasPrefix("--")
+                        || command.allOptions.contains { "-\($0.short.map(String.init) ?? "-")" == next }
+                }
+                guard isOption == false, let next = rest.first else {
+                    throw usage("needs a value after \(word): \(option.usage)")
+                }
+                throw usage(
+                    "needs a value after \(word), and \(next) begins as an option does: if it is the value, write "
+                        + "--\(option.name)=\(next)")
             }
             value = next
             rest.removeFirst()

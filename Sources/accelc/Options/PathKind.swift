@@ -79,6 +79,10 @@ struct PathKind: Hashable, Sendable {
         if WeightsFormat.recognises(path) { return .tensors }
         if format == .pickle { return .pickle }
         if format == .onnx { return .onnx }
+        // What is no archive at all may be a damaged package.
+        if format == .zip, !isModel, path.hasSuffix(".zip"), (try? ZipArchive(MappedFile(path))) != nil {
+            return .archive
+        }
         if isModel || ModelFormats.named(by: path) != nil { return nil }
         if let kind = document(path, start) { return kind }
         if path.hasSuffix(".safetensors") { return .tensors }

@@ -12,7 +12,7 @@ struct SessionMemory {
     let decodedWeights: Int
 
     var text: String {
-        "  values and scratch \(Text.bytes(arena)), states \(Text.bytes(states)), decoded weights \(Text.bytes(decodedWeights))"
+        "  values and scratch \(Wording.bytes(arena)), states \(Wording.bytes(states)), decoded weights \(Wording.bytes(decodedWeights))"
     }
 
     var json: JSON {
@@ -76,7 +76,7 @@ struct Timing {
     var text: String {
         let figures = [("load", loading), ("prepare", preparing), ("best", best), ("median", median)]
         let times = figures.map { "\($0) \(Text.decimals(milliseconds($1), 3)) ms" }.joined(separator: ", ")
-        return "  \(times) of \(Wording.count(runs.count, "run")), peak memory \(Text.bytes(peakMemory))"
+        return "  \(times) of \(Wording.count(runs.count, "run")), peak memory \(Wording.bytes(peakMemory))"
     }
 
     /// The speeds of a decoder: tokens per second of the prompt and of generation, and the time of a run of each function, if there

@@ -53,9 +53,11 @@ struct CoreAIWeights {
             value = try lowering.value(of: weight)
         } catch let gap as LoweringGap {
             guard options.allowsFallback else {
-                throw RequestError("\(words(on: name, weight.codec, gap)), \(ExportOption.addFallback)")
+                throw RequestError(
+                    "\(words(on: name, weight.codec, gap)), in an export of the model, as a package keeps its schemes; "
+                        + ExportOption.addFallback)
             }
-            fallback = gap.reason
+            fallback = "\(gap.reason), with what \(weight.codec.name) has lost"
             lowering = CoreAIWeightLowering(name, weight.shape.dimensions, floatType: options.floatType, self, builder)
         }
         let result = try value ?? lowering.dense(weight.floats())

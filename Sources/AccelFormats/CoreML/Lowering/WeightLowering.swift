@@ -71,9 +71,11 @@ struct WeightLowering {
                 }
             } catch let gap as LoweringGap {
                 guard options.allowsFallback else {
-                    throw RequestError("\(words(on: name, weight.codec, gap)), \(ExportOption.addFallback)")
+                    throw RequestError(
+                        "\(words(on: name, weight.codec, gap)), in an export of the model, as a package keeps its schemes; "
+                            + ExportOption.addFallback)
                 }
-                lowered.fallback = gap.reason
+                lowered.fallback = "\(gap.reason), with what \(weight.codec.name) has lost"
             }
         }
         let operand = try dense(weight, view, lowered, in: &builder)

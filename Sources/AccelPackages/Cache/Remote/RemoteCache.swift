@@ -17,6 +17,8 @@ public final class RemoteCache: Sendable {
     private struct State {
         /// Why the server is not asked any more; nil while it is.
         var failure: String?
+        /// The status by which the server refused a result; nil while it has refused none.
+        var refusal: Int?
         /// The blobs that the server has with other bytes.
         var damaged: Set<Digest> = []
         /// The records whose blobs are among them.
@@ -29,7 +31,8 @@ public final class RemoteCache: Sendable {
     /// - Parameters:
     ///   - transport: performs the requests.
     ///   - authorization: the value of the header `Authorization`, such as `Bearer ...`; never shown.
-    ///   - warn: called with a sentence, once if the server fails, and once if it has damaged blobs.
+    ///   - warn: called with a sentence, once if the server fails, once if it takes no results, and once if it has damaged
+    ///     blobs or records.
     /// - Throws: `RequestError` for an invalid address.
     public init(
         url: String, transport: any RemoteTransport, isReadOnly: Bool = false, authorization: String? = nil,
@@ -114,17 +117,38 @@ public final class RemoteCache: Sendable {
             RemoteRequest(
                 url: "\(url)/ac/\($0)", method: .get(into: "\(scratch)/\($0)", limit: Self.maximumRecordBytes))
         }
-        return zip(keys, outcomes(requests)).compactMap { key, outcome in
-            guard outcome.isSuccess, let bytes = try? MappedFile("\(scratch)/\(key)").bytes,
+        var foreign: [Digest] = []
+        let records = zip(keys, outcomes(requests)).compactMap { key, outcome -> CacheRecord? in
+            guard outcome.isSuccess else { return nil }
+            guard let bytes = try? MappedFile("\(scratch)/\(key)").bytes,
                 let record = try? CacheRecord(message: bytes, file: "\(url)/ac/\(key)"), record.key.digest == key
-            else { return nil }
+            else {
+                foreign.append(key)
+                return nil
+            }
             return record
         }
+        note(foreign: foreign)
+        return records
+    }
+
+    /// Remembers the keys under which the server has something else than their records.
+    private func note(foreign keys: [Digest]) {
+        guard let example = keys.first else { return }
+        let isFirst = state.withLock { state in
+            defer { state.damagedRecords.formUnion(keys) }
+            return state.damagedRecords.isEmpty
+        }
+        guard isFirst else { return }
+        warn(
+            "the cache server \(name) answers with what is no record of accelc, and its results are made again: the content of "
+                + "ac/\(example)" + (keys.count > 1 ? ", and of \(Wording.count(keys.count - 1, "other"))" : ""))
     }
 
     /// Adds a record to those to be sent.
     func add(_ record: CacheRecord) {
-        if !isReadOnly { state.withLock { $0.pending.append(record) } }
+        guard !isReadOnly else { return }
+        state.withLock { if !Self.takesNone($0.refusal) { $0.pending.append(record) } }
     }
 
     /// Sends the pending records: first blobs that the server lacks, then the records whose blobs it has.
@@ -138,7 +162,15 @@ public final class RemoteCache: Sendable {
         let damaged = state.withLock(\.damaged)
         let heads = outcomes(digests.map { .init(url: "\(url)/cas/\($0)", method: .head) })
         let missing = zip(digests, heads).filter { damaged.contains($0) || !$1.isSuccess }.map(\.0)
-        let puts = outcomes(missing.map { .init(url: "\(url)/cas/\($0)", method: .put(from: folder.blobPath($0))) })
+        let blobs = missing.map { digest in
+            RemoteRequest(url: "\(url)/cas/\(digest)", method: .put(from: folder.blobPath(digest)))
+        }
+        // One alone first: a server that takes none is not sent all.
+        let first = outcomes(Array(blobs.prefix(1)))
+        noteRefusals(among: first)
+        guard !state.withLock({ Self.takesNone($0.refusal) }) else { return }
+        let puts = first + outcomes(Array(blobs.dropFirst()))
+        noteRefusals(among: puts)
         let failed = Set(zip(missing, puts).filter { !$1.isSuccess }.map(\.0))
         let whole = records.filter { $0.files.allSatisfy { !failed.contains($0.digest) } }
         guard let folder = try? folder.scratch() else { return }
@@ -150,8 +182,25 @@ public final class RemoteCache: Sendable {
             }
             return .init(url: "\(url)/ac/\(record.key.digest)", method: .put(from: path))
         }
-        _ = withExtendedLifetime(folder) { outcomes(messages) }
+        noteRefusals(among: withExtendedLifetime(folder) { outcomes(messages) })
     }
+
+    /// Warns of the first result that the server refuses.
+    private func noteRefusals(among puts: [RemoteOutcome]) {
+        guard let status = puts.compactMap(\.refusal).first else { return }
+        let isFirst = state.withLock { state in
+            defer { state.refusal = Self.takesNone(state.refusal) ? state.refusal : status }
+            return state.refusal == nil
+        }
+        guard isFirst, !isBroken else { return }
+        warn(
+            Self.takesNone(status)
+                ? "the cache server \(name) takes no results: it answers PUT with status \(status); --remote-read-only sends none"
+                : "the cache server \(name) does not take all results: it answers PUT with status \(status)")
+    }
+
+    /// Whether a status says that the server does not know PUT at all.
+    private static func takesNone(_ status: Int?) -> Bool { status == 405 || status == 501 }
 
     private var isBroken: Bool { state.withLock { $0.failure != nil } }
 
@@ -173,7 +222,7 @@ public final class RemoteCache: Sendable {
         case .status(let status) where status == 401 || status == 403:
             "it refuses access (status \(status)) "
                 + (authorization == nil ? "to requests without an authorization" : "to this authorization")
-        case .status(let status) where status >= 500: "it answers with status \(status)"
+        case .status(let status) where status >= 500 && status != 501: "it answers with status \(status)"
         case .incomplete, .status: nil
         case .failed(let reason): reason
         }
@@ -190,6 +239,11 @@ public final class RemoteCache: Sendable {
 
 extension RemoteOutcome {
     fileprivate var isSuccess: Bool { if case .status(200..<300) = self { true } else { false } }
+
+    /// The status by which a server refuses what it was sent; nil if it does not, or fails.
+    fileprivate var refusal: Int? {
+        if case .status(let status) = self, status == 501 || 400..<500 ~= status { status } else { nil }
+    }
 }
 
 extension CacheFolder {
