@@ -39,7 +39,7 @@ func knownNames(nearest name: String, _ known: Set<String>, most: Int = 16) -> S
     let names = known.filter { !$0.hasPrefix("$") }
     guard !names.isEmpty, name.utf8.count <= longestMisspelling else { return "" }
     let sorted = names.map { (editDistance(name, $0), $0) }.sorted { $0 < $1 }.map(\.1)
-    return " (known: \(sorted.prefix(most).joined(separator: ", "))\(sorted.count > most ? ", ..." : ""))"
+    return " (known: \(Wording.listed(sorted, most: most)))"
 }
 
 /// Longer names, which may come from a file, are not compared, because that would take long.

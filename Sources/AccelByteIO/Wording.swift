@@ -12,6 +12,11 @@ package enum Wording {
         "\(grouped(number)) \(number == 1 ? noun : plural ?? noun + "s")"
     }
 
+    /// Returns the first names of a list, such as `a, b, c, ...`.
+    package static func listed(_ names: [String], most: Int = 3) -> String {
+        names.prefix(most).joined(separator: ", ") + (names.count > most ? ", ..." : "")
+    }
+
     /// Returns a size such as `11.8 MB`, in powers of ten.
     /// - Parameter digits: those behind the point, for kB and more.
     package static func bytes(_ count: Int, digits: Int = 1) -> String {

@@ -215,7 +215,7 @@ public struct CompressionSolver {
     private func joint(
         _ codecs: [String: any WeightCodec], isUniform: Bool, _ judges: [JointError]
     ) throws -> CompressionPlan {
-        let reached = samples.reduce(into: Set<String>()) { $0.formUnion($1.part.multipliedWeights) }
+        let reached = samples.map(\.part).multipliedWeights
         var chosen: [String: any WeightCodec] = [:]
         for (name, codec) in codecs { chosen[name] = codec.using(reached.contains(name) ? .gptq : .nearest) }
         func planned(_ weight: PlannedWeight, _ codec: any WeightCodec) -> PlannedWeight {

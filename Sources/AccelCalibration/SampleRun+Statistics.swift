@@ -21,8 +21,8 @@ extension SampleRun {
             let function = executor.function
             let mask = mask(of: weight, chunk: chunk)
             let positionCount = function.calls[call].positionCount
-            let perSample = max(1, positionCount / max(samples[chunk].count, 1))
-            let last = max(samples[chunk].count - 1, 0)
+            let perSample = max(1, positionCount / samples[chunk].count)
+            let last = samples[chunk].count - 1
             let others = original?.vectors(of: weight, chunk: chunk, columns: columns)
             var index = 0
             others.withPointer { others in

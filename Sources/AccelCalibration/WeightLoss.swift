@@ -80,11 +80,14 @@ public struct WeightLoss: Sendable {
     /// - Parameter error: squared error over energy.
     package static func decibels(_ error: Double) -> Double { error > 0 ? -10 * log10(error) : .infinity }
 
+    /// Returns squared error over energy, of an SQNR in dB.
+    private static func error(_ decibels: Double) -> Double { pow(10, -decibels / 10) }
+
     /// The error of the outputs, squared error over energy.
-    package var error: Double { pow(10, -sqnr / 10) }
+    package var error: Double { Self.error(sqnr) }
 
     /// The error that the remedy saves; nil if that was not measured.
-    package var saving: Double? { remedy?.sqnr.map { error - pow(10, -$0 / 10) } }
+    package var saving: Double? { remedy?.sqnr.map { error - Self.error($0) } }
 
     /// The bytes that the remedy adds; 0 without one.
     package var addition: Int { remedy.map { $0.bytes - bytes } ?? 0 }
@@ -139,9 +142,9 @@ extension [WeightLoss] {
             return
         }
         let runs = try IsolatedRuns(samples, threads: threads)
-        let isFitted = read.contains { [.gptq, .weighted].contains($0.codec.method) }
+        let wantsStatistics = read.contains { $0.codec.method.usesStatistics }
         var losses: [WeightLoss] = []
-        try runs.forEach(of: read.compactMap { sources[$0.name] }, wantsStatistics: isFitted) {
+        try runs.forEach(of: read.compactMap { sources[$0.name] }, wantsStatistics: wantsStatistics) {
             source, statistics, error in
             guard let tensor = encoded[source.name] else { return }
             let alone =
@@ -154,7 +157,7 @@ extension [WeightLoss] {
         }
         losses = losses.ranked
         let worst = losses.prefix(WeightLoss.treated).filter { $0.sqnr.isFinite }
-        try runs.forEach(of: worst.compactMap { sources[$0.name] }, wantsStatistics: isFitted) {
+        try runs.forEach(of: worst.compactMap { sources[$0.name] }, wantsStatistics: wantsStatistics) {
             source, statistics, error in
             guard let index = losses.firstIndex(where: { $0.name == source.name }) else { return }
             losses[index].remedy = try WeightLoss.Remedy.finding(
@@ -197,7 +200,7 @@ extension WeightLoss.Remedy {
     static func advised(
         _ codec: any WeightCodec, for own: (any WeightCodec)?
     ) -> any WeightCodec {
-        guard let method = own?.method, [.gptq, .weighted].contains(method), !codec.values["method"].isEmpty else {
+        guard let method = own?.method, method.usesStatistics, !codec.values["method"].isEmpty else {
             return codec
         }
         return (try? Codecs.codec(codec.values.replacing("method", by: method.rawValue).fullSpecification)) ?? codec

@@ -162,9 +162,8 @@ public struct Conversion: Sendable {
         let unweighted = PackageCoverage.sentences(
             plan.filter { $0.lacksImportance && recipe.encoded[$0.source.name] == nil }.map { weight in
                 let name = weight.choice.codec.name
-                let asked = weight.choice.rule.map { recipe.rules[$0].codec } ?? recipe.defaultCodec
                 let remedy =
-                    asked.method == .weighted
+                    recipe.asked(by: weight.choice.rule).method == .weighted
                     ? "it tells nothing of this one, to which a rule may give another type, such as q4_k"
                     : "use \(name):method=weighted with --importance FILE or --calibrate FILE"
                 return (

@@ -80,12 +80,13 @@ enum ExportSource {
         }
     }
 
-    /// - Parameter asking: an exporter of the same choices that lists what it lacks; nil if the format has no fallbacks.
     /// Returns the model to export, and the request that it was made by; nil for a package. Weights of a package stay encoded as they
     /// are; weights of a model are compressed by the recipe, or kept in half precision if the format does not support the
     /// scheme and the exporter's options allow that.
+    /// - Parameter lister: an exporter that lists the schemes that its format lacks, for the search of a target; nil for all schemes.
     func model(
-        for exporter: any Exporter, askedBy asking: (any Exporter)?, _ settings: ConversionSettings, output: String,
+        for exporter: any Exporter, searchingWith lister: (any Exporter)?, _ settings: ConversionSettings,
+        output: String,
         emit: (ConversionEvent) -> Void
     ) throws -> (model: ExportedModel, request: RequestedModel?) {
         switch self {
@@ -109,17 +110,17 @@ enum ExportSource {
                 try model.request.key(digests, by: model.model.versionedName, model.functions)
             }
             let (origins, assets) = (model.model.origins, try model.source.assets)
-            func planned(_ plan: [PlannedWeight]) throws -> PlannedExport {
-                PlannedExport(
-                    try model.quantizedFunctions(), plan, family: model.model.family, origins: origins, assets: assets)
+            func planned(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) -> PlannedExport {
+                PlannedExport(functions, plan, family: model.model.family, origins: origins, assets: assets)
             }
-            if model.request.target != nil, let asking {
-                model.unsupported = try UnsupportedSchemes(of: asking, model.plan, planned)
+            if let lister {
+                let functions = try model.quantizedFunctions()
+                model.unsupported = try UnsupportedSchemes(of: lister, model.plan) { planned(functions, $0) }
             }
             if let cache = settings.cache, let key { try model.recallTarget(key, in: cache, emit: emit) }
             try model.meetTarget(emit: emit)
             let memory = model.statistics(in: settings.cache, digests)
-            let plain = try exporter.check(planned(model.plan))
+            let plain = try exporter.check(planned(model.quantizedFunctions(), model.plan))
             try model.leavePlain(Array(plain.keys), as: type(of: exporter).plainScheme)
             let kept = KeptTensors(
                 cache: settings.cache, digests: digests, output: output, model: model.request.model,

@@ -31,8 +31,8 @@ struct KeptOutputs {
 }
 
 extension SampledOutputs {
-    /// The members of documents: `sqnr`, `held_out` and the number of its samples where there are some, and `outputs` with that of each. JSON has no infinity: null
-    /// stands for it.
+    /// The members of documents: `sqnr`, `held_out` and the number of its samples where there are some, and `outputs` with that
+    /// of each. JSON has no infinity: null stands for it.
     package var members: [JSON.Member] {
         func figure(_ value: Double) -> JSON { value.isFinite ? .number(value) : .null }
         return [.init("sqnr", figure(sqnr))]
@@ -47,11 +47,11 @@ extension SampledOutputs {
     /// - Throws: `FormatError` if one is missing.
     init(_ document: JSONField) throws {
         func figure(_ field: JSONField) throws -> Double { field.value == .null ? .infinity : try field.double() }
+        let hasHeldOut = document["held_out"].exists
         self.init(
             sqnr: try figure(document["sqnr"]),
-            heldOut: document["held_out"].exists ? try figure(document["held_out"]) : nil,
-            heldOutCount: document["held_out_samples"].exists
-                ? try document["held_out_samples"].int(in: 0...Int.max) : 0,
+            heldOut: hasHeldOut ? try figure(document["held_out"]) : nil,
+            heldOutCount: hasHeldOut ? try document["held_out_samples"].int(in: 1...Int.max) : 0,
             outputs: try document["outputs"].array().map {
                 Output(name: try $0["name"].string(), sqnr: try figure($0["sqnr"]))
             })

@@ -25,7 +25,7 @@ struct ModelCalibration {
     ) throws {
         self.threads = threads
         let recipe = request.recipe
-        let multiplied = parts.reduce(into: Set<String>()) { $0.formUnion($1.multipliedWeights) }
+        let multiplied = parts.multipliedWeights
         let isCalibrated = plan.contains {
             $0.choice.codec.method != .nearest && multiplied.contains($0.source.name)
         }
@@ -166,9 +166,7 @@ struct ModelCalibration {
     /// Returns the recipe with its calibrated weights set: all other weights get the data-free form of their codec.
     func resolving(_ recipe: Recipe) -> Recipe {
         var recipe = recipe
-        recipe.calibratedWeights = samples.reduce(into: Set(statistics.keys)) {
-            $0.formUnion($1.part.multipliedWeights)
-        }
+        recipe.calibratedWeights = samples.map(\.part).multipliedWeights.union(statistics.keys)
         return recipe
     }
 

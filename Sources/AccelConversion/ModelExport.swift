@@ -51,9 +51,6 @@ extension ModelExport {
     ) throws -> ExportedFiles {
         let cache = settings.cache
         let exporter = try format.init(choices)
-        let asking =
-            try format.options.contains { $0.name == ExportOption.allowFallback.name }
-            ? format.init(choices.setting(.allowFallback)) : nil
         var conversion = conversion
         if conversion.outputs.isEmpty { conversion.outputs = [NamedPath(name: "the export", path: output)] }
         let source = try ExportSource(conversion, settings)
@@ -67,12 +64,12 @@ extension ModelExport {
         var solved: (choice: TargetChoice, plan: PlanFolder?)?
         let (made, outcome) = try CachedBuild(kind, as: key, in: cache).run {
             let (model, request) = try source.model(
-                for: exporter, askedBy: asking, settings, output: output, emit: emit)
+                for: exporter, searchingWith: schemeLister, settings, output: output, emit: emit)
             let plan = request?.planFolder
             solved = request?.solved.map { ($0.choice, plan) }
             let folder = try AtomicFolder(replacing: output, as: format.output)
             let report = try exporter.export(model, to: folder.path).measured(at: folder.path)
-            warnOfSize(report, of: model, emit)
+            warnOfSize(report, emit)
             try plan?.requireReplaceable()
             try settings.cancellation.check()
             return ExportOutput.Draft(folder, report, plan)
@@ -85,14 +82,21 @@ extension ModelExport {
             report: made, cache: outcome, target: solved.map { TargetResult($0.choice, in: $0.plan) })
     }
 
+    /// An exporter that lists which schemes its format lacks, as it does with fallbacks; nil without a target, or without fallbacks.
+    private var schemeLister: (any Exporter)? {
+        get throws {
+            guard conversion.target != nil,
+                format.options.contains(where: { $0.name == ExportOption.allowFallback.name })
+            else { return nil }
+            return try format.init(choices.setting(.allowFallback))
+        }
+    }
+
     /// Warns where the forms of a format take more bytes than the weights have by the target: those of packages are what it counts.
-    private func warnOfSize(
-        _ report: ExportReport, of model: ExportedModel, _ emit: (ConversionEvent) -> Void
-    ) {
-        guard let target = conversion.target, case CompressionGoal.bytes(let limit) = target.goal else { return }
-        let count = model.program.weights.reduce(0) { $0 + $1.tensor.shape.count }
-        let bytes = Int((report.bitsPerWeight * Double(count) / 8).rounded(.up))
-        guard bytes > limit else { return }
+    private func warnOfSize(_ report: ExportReport, _ emit: (ConversionEvent) -> Void) {
+        guard let target = conversion.target, case CompressionGoal.bytes(let limit) = target.goal,
+            let bytes = report.weightBytes, bytes > limit
+        else { return }
         emit(
             .warning(
                 "the weights take \(Wording.grouped(bytes)) bytes in the export, \(Wording.grouped(bytes - limit)) more than the target, "

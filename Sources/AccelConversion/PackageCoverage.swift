@@ -72,9 +72,9 @@ package struct PackageCoverage {
         let byReason = Dictionary(grouping: tensors, by: \.reason).sorted { $0.key < $1.key }
         return byReason.map { reason, tensors in
             let names = FoldedNames.all(tensors.sortedByNumbers(\.name), name: \.name) { _ in 0 }.map(\.name)
-            let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
             return
-                "\(Wording.count(tensors.count, "tensor")) \(tensors.count == 1 ? "is" : "are") \(what): \(reason) (\(listed))"
+                "\(Wording.count(tensors.count, "tensor")) \(tensors.count == 1 ? "is" : "are") \(what): \(reason) "
+                + "(\(Wording.listed(names)))"
         }
     }
 }

@@ -231,12 +231,12 @@ struct RequestedModel {
         // Rules whose method no weight uses are told before.
         let used = Set(plan.filter { $0.choice.codec.method != .nearest }.map(\.choice.rule))
         let unread = plan.filter { weight in
-            let asked = weight.choice.rule.map { recipe.rules[$0].codec } ?? recipe.defaultCodec
+            let asked = recipe.asked(by: weight.choice.rule)
             return used.contains(weight.choice.rule) && asked.method != .nearest
                 && weight.choice.codec.method == .nearest
                 && weight.source.shape.hasOutputChannels
         }.map(\.source.name)
-        let multiplied = functions.reduce(into: Set<String>()) { $0.formUnion($1.program.multipliedWeights) }
+        let multiplied = functions.map(\.program).multipliedWeights
         return PackageCoverage.sentences(
             names.map { (name: $0, reason: "it was no better on what is held out of the samples") }
                 + unread.map { name in

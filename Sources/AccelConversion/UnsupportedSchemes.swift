@@ -17,7 +17,7 @@ struct UnsupportedSchemes {
     ///   - exporter: one that lists what it lacks, as it does with fallbacks.
     ///   - export: returns the export of a model with these schemes.
     init(
-        of exporter: any Exporter, _ weights: [PlannedWeight], _ export: ([PlannedWeight]) throws -> PlannedExport
+        of exporter: any Exporter, _ weights: [PlannedWeight], _ export: ([PlannedWeight]) -> PlannedExport
     ) throws {
         for scheme in CompressionSolver.schemeNames {
             let codec = try Codecs.codec(scheme)

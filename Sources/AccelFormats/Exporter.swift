@@ -206,6 +206,8 @@ public struct ExportReport: Sendable {
     public private(set) var byteCount = 0
     /// Average bits of the stored weights, with scales and tables.
     public let bitsPerWeight: Double
+    /// Bytes of the stored weights alone, for formats whose targets count them; nil for others, and for a report from the cache.
+    package let weightBytes: Int?
     /// The report for people.
     public let lines: [String]
     /// Differences from the request, such as fallbacks, a sentence each.
@@ -215,7 +217,11 @@ public struct ExportReport: Sendable {
 
     /// A report of a finished export, without its bytes.
     public init(bitsPerWeight: Double, lines: [String], warnings: [String], json: JSON) {
-        self.bitsPerWeight = bitsPerWeight
+        self.init(bitsPerWeight: bitsPerWeight, weightBytes: nil, lines: lines, warnings: warnings, json: json)
+    }
+
+    init(bitsPerWeight: Double, weightBytes: Int?, lines: [String], warnings: [String], json: JSON) {
+        (self.bitsPerWeight, self.weightBytes) = (bitsPerWeight, weightBytes)
         self.lines = lines
         self.warnings = warnings
         self.json = json

@@ -14,8 +14,13 @@ struct PlainWeights {
     /// The names that a warning lists.
     private static let listed = 4
 
-    /// No weights.
-    init() {}
+    /// The weights of Core ML's and Core AI's files that fell back.
+    /// - Parameter outcomes: by the weights' names.
+    init(_ outcomes: [String: WeightOutcome]) {
+        for (name, outcome) in outcomes {
+            if let reason = outcome.fallback { add(name, reason, byteCount: outcome.byteCount) }
+        }
+    }
 
     /// Weights that the files have as they are stored.
     /// - Parameter reasons: by the weights' names.
@@ -26,7 +31,7 @@ struct PlainWeights {
     }
 
     /// - Parameter byteCount: the size in the export.
-    mutating func add(_ name: String, _ reason: String, byteCount: Int) {
+    private mutating func add(_ name: String, _ reason: String, byteCount: Int) {
         weights.append(Weight(name: name, reason: reason, byteCount: byteCount))
     }
 
@@ -39,9 +44,8 @@ struct PlainWeights {
                 return "weight \(quoted(weights[0].name)) is written as plain numbers, \(size): \(reason)"
             }
             let names = FoldedNames.all(weights.sortedByNumbers(\.name), name: \.name) { _ in 0 }.map(\.shortName)
-            let more = names.count > Self.listed ? ", ..." : ""
             return "\(weights.count) weights are written as plain numbers, \(size): \(reason) "
-                + "(\(names.prefix(Self.listed).joined(separator: ", "))\(more))"
+                + "(\(Wording.listed(names, most: Self.listed)))"
         }
     }
 }

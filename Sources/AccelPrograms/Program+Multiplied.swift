@@ -10,3 +10,8 @@ extension Program {
             })
     }
 }
+
+extension Sequence where Element == Program {
+    /// The same names of all programs.
+    package var multipliedWeights: Set<String> { reduce(into: []) { $0.formUnion($1.multipliedWeights) } }
+}

@@ -15,8 +15,7 @@ extension ModelFiles {
         if candidates.count > 1 {
             throw RequestError(
                 "\(folder) has \(candidates.count) safetensors files but neither \(Self.single) nor \(Self.index); name "
-                    + "the one to read (\(candidates.prefix(3).joined(separator: ", "))"
-                    + "\(candidates.count > 3 ? ", ..." : ""))")
+                    + "the one to read (\(Wording.listed(candidates)))")
         }
         // Some repositories have their ONNX models in a folder of this name.
         let others = names + paths(in: "onnx")

@@ -47,7 +47,7 @@ public final class ModelFiles: Sendable {
 
         /// The size of the whole file, with what is between its tensors.
         public var byteCount: Int {
-            identity.map { Int($0.size) } ?? content.count + tensors.reduce(0) { $0 + $1.bytes.count }
+            identity.map { Int(clamping: $0.size) } ?? content.count + tensors.reduce(0) { $0 + $1.bytes.count }
         }
     }
 

@@ -183,11 +183,14 @@ public struct Recipe: Sendable {
     /// At least one codec needs calibration.
     public var needsCalibration: Bool { ([defaultCodec] + rules.map(\.codec)).contains { $0.method != .nearest } }
 
+    /// Returns the codec of a rule, by its index, or of the default, as the recipe has it.
+    package func asked(by rule: Int?) -> any WeightCodec { rule.map { rules[$0].codec } ?? defaultCodec }
+
     /// Returns the codec of a weight that `operators` read. If the recipe's codec does not support it, the codec is
     /// `stored`, with the reason.
     public func choice(for tensor: StoredTensor, readBy operators: [String]) -> Choice {
         let rule = rules.firstIndex { $0.fits(tensor, readBy: operators) }
-        var codec = rule.map { rules[$0].codec } ?? defaultCodec
+        var codec = asked(by: rule)
         if let calibratedWeights, !calibratedWeights.contains(tensor.name) { codec = codec.dataFree }
         guard let reason = codec.reasonToKeep(tensor) else {
             if codec is StoredCodec, let encoded = encoded[tensor.name] {

@@ -2,17 +2,18 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// The outputs of a sequence of runs: of those with a row for each token the rows of all blocks after each other; of runs on the rows of a
-/// file's tensors the rows of all; of others, such as logits of the last position only, the values of the last run.
+/// The outputs of a sequence of runs: of those with a row for each token the rows of all blocks after each other; of runs on the rows of
+/// a file's tensors the rows of all; of others, such as logits of the last position only, the values of the last run.
 struct JoinedOutputs {
     private var names: [String] = []
     private var parts: [String: [Part]] = [:]
-    /// The outputs that runs on rows have made.
-    private var ofRows: Set<String> = []
 
-    /// An output, and its rows that count: the range on axis 1; nil for the whole tensor.
+    /// An output, and what of it counts.
     private struct Part {
         let tensor: StoredTensor
+        /// The axis on which it follows the parts before.
+        let axis: Int
+        /// The range that counts on the axis; nil for all.
         let rows: Range<Int>?
     }
 
@@ -21,56 +22,34 @@ struct JoinedOutputs {
         for output in outputs {
             let name = output.name + step.suffix
             if parts[name] == nil { names.append(name) }
-            if step.isOfRows {
-                ofRows.insert(name)
-                parts[name, default: []].append(Part(tensor: output, rows: nil))
-                continue
-            }
             let isByToken = step.positions != nil && interface.role(of: output.name, .output).positionAxis == 1
-            parts[name] =
-                (isByToken ? parts[name] ?? [] : []) + [Part(tensor: output, rows: isByToken ? step.rows : nil)]
+            let part = Part(tensor: output, axis: step.isOfRows ? 0 : 1, rows: isByToken ? step.rows : nil)
+            parts[name] = (isByToken || step.isOfRows ? parts[name] ?? [] : []) + [part]
         }
     }
 
     /// In the order in which they were first made.
-    var tensors: [StoredTensor] {
-        names.compactMap { name in
-            parts[name].flatMap { parts in
-                ofRows.contains(name) ? Self.stacked(parts.map(\.tensor), name) : Self.joined(parts, name: name)
-            }
-        }
-    }
+    var tensors: [StoredTensor] { names.compactMap { name in parts[name].flatMap { Self.joined($0, name: name) } } }
 
-    /// Tensors of one shape, after each other on axis 0.
-    private static func stacked(_ tensors: [StoredTensor], _ name: String) -> StoredTensor? {
-        guard let first = tensors.first else { return nil }
-        var shape = first.shape
-        if shape.rank == 0 { shape.dimensions = [1] }
-        shape.dimensions[0] *= tensors.count
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(tensors.reduce(0) { $0 + $1.bytes.count })
-        for tensor in tensors { tensor.bytes.withBytes { bytes.append(contentsOf: $0) } }
-        return StoredTensor(name: name, elementType: first.elementType, shape: shape, bytes: ByteView(bytes))
-    }
-
-    /// Tensors that differ on axis 1 only, after each other on it.
+    /// Tensors that differ on one axis only, after each other on it. Numbers without an axis get one.
     private static func joined(_ parts: [Part], name: String) -> StoredTensor? {
-        guard let first = parts.first?.tensor else { return nil }
-        guard parts.count > 1 || parts[0].rows != nil else { return first.renamed(name) }
-        var shape = first.shape
-        shape.dimensions[1] = parts.reduce(0) { $0 + ($1.rows?.count ?? $1.tensor.shape.dimensions[1]) }
+        guard let first = parts.first else { return nil }
+        guard parts.count > 1 || first.rows != nil else { return first.tensor.renamed(name) }
+        func size(_ part: Part) -> Int { part.tensor.shape.rank == 0 ? 1 : part.tensor.shape.dimensions[part.axis] }
+        var shape = first.tensor.shape.rank == 0 ? Shape([1]) : first.tensor.shape
+        shape.dimensions[first.axis] = parts.reduce(0) { $0 + ($1.rows?.count ?? size($1)) }
+        let outer = shape.dimensions[..<first.axis].reduce(1, *)
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(shape.count * first.elementType.byteCount)
-        for row in 0..<shape.dimensions[0] {
+        bytes.reserveCapacity(shape.count * first.tensor.elementType.byteCount)
+        for index in 0..<outer {
             for part in parts {
-                let sizes = part.tensor.shape.dimensions
-                let width = part.tensor.bytes.count / max(sizes[0] * sizes[1], 1)
-                let rows = part.rows ?? 0..<sizes[1]
-                let start = row * sizes[1]
+                let width = part.tensor.bytes.count / max(outer * size(part), 1)
+                let rows = part.rows ?? 0..<size(part)
+                let start = index * size(part)
                 part.tensor.bytes[(start + rows.lowerBound) * width..<(start + rows.upperBound) * width]
                     .withBytes { bytes.append(contentsOf: $0) }
             }
         }
-        return StoredTensor(name: name, elementType: first.elementType, shape: shape, bytes: ByteView(bytes))
+        return StoredTensor(name: name, elementType: first.tensor.elementType, shape: shape, bytes: ByteView(bytes))
     }
 }

@@ -13,16 +13,12 @@ extension CoreAIExporter {
         ]
         if !parts.counts.fused.isEmpty { lines.append("composites: \(Self.list(parts.counts.fused))") }
         if !parts.counts.decomposed.isEmpty { lines.append("decomposed: \(Self.list(parts.counts.decomposed))") }
-        var plain = PlainWeights()
-        for (name, outcome) in outcomes {
-            if let reason = outcome.fallback { plain.add(name, reason, byteCount: outcome.byteCount) }
-        }
         let clamped = parts.weights.clamped.sorted().map {
             "table \(quoted($0)): what exceeds float16 became 30000 or -30000"
         }
         return ExportReport(
-            bitsPerWeight: count == 0 ? 0 : Double(bytes * 8) / Double(count), lines: lines,
-            warnings: plain.warnings + clamped,
+            bitsPerWeight: count == 0 ? 0 : Double(bytes * 8) / Double(count), weightBytes: bytes, lines: lines,
+            warnings: PlainWeights(parts.weights.outcomes).warnings + clamped,
             json: [
                 "functions": .array(graphs.map { .string($0.name) }), "operators": Self.json(parts.counts.native),
                 "composites": Self.json(parts.counts.fused), "decomposed": Self.json(parts.counts.decomposed),

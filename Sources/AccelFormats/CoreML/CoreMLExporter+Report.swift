@@ -10,10 +10,6 @@ extension CoreMLExporter {
         let bits = count == 0 ? 0 : Double(bytes * 8) / Double(count)
         var forms: [String: Int] = [:]
         for outcome in outcomes { forms[outcome.value.operation, default: 0] += 1 }
-        var plain = PlainWeights()
-        for (name, outcome) in outcomes {
-            if let reason = outcome.fallback { plain.add(name, reason, byteCount: outcome.byteCount) }
-        }
         var lines = [
             "functions: \(model.interfaces.map(\.function).joined(separator: ", "))",
             "weights: " + forms.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "),
@@ -27,8 +23,7 @@ extension CoreMLExporter {
         let remarked = Dictionary(grouping: outcomes.filter { $0.value.remark != nil }) { $0.value.remark ?? "" }
         lines += remarked.sorted { $0.key < $1.key }.map { remark, weights in
             let names = FoldedNames.all(weights.map(\.key), name: \.self) { _ in 0 }.map(\.name)
-            let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
-            return "\(Wording.count(weights.count, "weight")) with \(remark) (\(listed))"
+            return "\(Wording.count(weights.count, "weight")) with \(remark) (\(Wording.listed(names)))"
         }
         for (name, count) in weights.divided.sorted(by: { $0.key < $1.key }) {
             lines.append(
@@ -41,10 +36,10 @@ extension CoreMLExporter {
         let widenings = Dictionary(grouping: outcomes.compactMap(\.value.widening)) { $0 }
         let warnings =
             widenings.sorted { $0.key < $1.key }.map { $0.key.warning(weights: $0.value.count) }
-            + plain.warnings
+            + PlainWeights(weights.outcomes).warnings
             + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }
         return ExportReport(
-            bitsPerWeight: bits, lines: lines, warnings: warnings,
+            bitsPerWeight: bits, weightBytes: bytes, lines: lines, warnings: warnings,
             json: [
                 "specification_version": .integer(Int64(model.specificationVersion)),
                 "functions": .array(model.interfaces.map { .string($0.function) }),

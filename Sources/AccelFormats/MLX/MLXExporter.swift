@@ -75,9 +75,8 @@ public struct MLXExporter: Exporter {
             weights: weights, aside: aside, configuration: try layout.settings.text(quantization), assets: model.assets,
             provenance: model.provenance, fileName: layout.family.isOneFile ? MLXWhisper.fileName : nil)
         try folder.write(to: path, shardBytes: shardBytes)
-        return try report(
-            folder, in: path, quantization, layout.settings.remarks,
-            PlainWeights(model.plain, of: model.program.weights.map(\.tensor)))
+        let plain = PlainWeights(model.plain, of: model.program.weights.map(\.tensor))
+        return try report(folder, in: path, quantization, layout.settings.remarks, plain)
     }
 
     public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {

@@ -2,7 +2,7 @@ import AccelByteIO
 public import AccelFormats
 import AccelPrograms
 import AccelTensors
-import AccelWeightCompression
+package import AccelWeightCompression
 
 /// A new export of a model with the settings of the package's metadata, and the package's differences from it.
 struct CoreMLRemake {
@@ -27,9 +27,11 @@ struct CoreMLRemake {
         do {
             let exporter = try CoreMLExporter(of: package)
             let functions = try Self.functions(of: package, programs)
-            var recipe = try Self.recipe(of: package)
+            guard var recipe = try package.recipe else {
+                throw CoreMLExporter.Unknown(reason: "it does not say by which recipe it was made")
+            }
             // Samples tell of no other weights: those keep the nearest codes, and are compared exactly.
-            recipe.calibratedWeights = programs.reduce(into: Set<String>()) { $0.formUnion($1.multipliedWeights) }
+            recipe.calibratedWeights = programs.multipliedWeights
             var program = try recipe.compressing(functions, threads: threads)
             schemes = Dictionary(program.weights.map { ($0.tensor.name, SchemeTolerance.line(for: $0.tensor)) }) {
                 first, _ in first
@@ -86,19 +88,22 @@ struct CoreMLRemake {
     private struct Mismatch: Error {
         let reason: String
     }
-
-    fileprivate static func recipe(of package: CoreMLPackage) throws -> Recipe {
-        guard let text = package.note("recipe") else {
-            throw CoreMLExporter.Unknown(reason: "it does not say by which recipe it was made")
-        }
-        let file = "\(package.path), accelc.recipe"
-        return try Recipe(JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: file), file: file))
-    }
 }
 
 extension CoreMLPackage {
     /// The package was made by accelc with calibration data, so that codes need not be the nearest.
-    var dependsOnCalibration: Bool { (try? CoreMLRemake.recipe(of: self))?.needsCalibration ?? false }
+    var dependsOnCalibration: Bool { (try? recipe)?.needsCalibration ?? false }
+
+    /// The recipe that accelc wrote into the metadata; nil if there is none.
+    /// - Throws: `FormatError` for one that cannot be read.
+    package var recipe: Recipe? {
+        get throws {
+            let file = "\(path), accelc.recipe"
+            return try note("recipe").map { text in
+                try Recipe(JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: file), file: file))
+            }
+        }
+    }
 
     /// The recorded parts of the source model; empty if the metadata have none.
     public var parts: Set<String> {

@@ -123,8 +123,7 @@ struct CoreMLStages: StageRunner {
         if !result.unproved.isEmpty {
             report.remark(
                 "codes of \(Wording.count(result.unproved.count, "weight")) are held to limits only, as their forms do not "
-                    + "tell which would be nearer: \(result.unproved.prefix(3).joined(separator: ", "))"
-                    + (result.unproved.count > 3 ? ", ..." : ""))
+                    + "tell which would be nearer: \(Wording.listed(result.unproved))")
         }
     }
 

@@ -129,8 +129,7 @@ extension Budget {
     }
 
     private static func list(_ names: [String]) -> String {
-        let names = Set(names).sorted()
-        return names.prefix(5).map { "\"\($0)\"" }.joined(separator: ", ") + (names.count > 5 ? ", ..." : "")
+        Wording.listed(Set(names).sorted().map { "\"\($0)\"" }, most: 5)
     }
 }
 

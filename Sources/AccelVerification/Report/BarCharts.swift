@@ -89,27 +89,23 @@ struct HistogramChart: Chart {
     /// The largest number of decades with a bar of their own: a few outputs of nearly zero have errors of any size below.
     private static let decades = 12
 
-    /// The bars, those far below the largest errors in one.
-    private var bars: [ErrorDistribution.Bar] {
+    /// The bars, those far below the largest errors in one, and the lowest decade above these; nil if each decade has its bar.
+    private var bars: (all: [ErrorDistribution.Bar], lowest: Int?) {
         let all = distribution.decades
-        guard let lowest = lowest(all) else { return all }
-        let below = all.filter { $0.exponent.map { $0 < lowest } ?? false }
-        return all.filter { $0.exponent == nil }
-            + [ErrorDistribution.Bar(exponent: lowest - 1, count: below.reduce(0) { $0 + $1.count })]
-            + all.filter { $0.exponent.map { $0 >= lowest } ?? false }
-    }
-
-    /// The lowest decade with a bar of its own; nil if all have one.
-    private func lowest(_ bars: [ErrorDistribution.Bar]) -> Int? {
-        let exponents = bars.compactMap(\.exponent)
-        guard let low = exponents.min(), let high = exponents.max(), high - low >= Self.decades else { return nil }
-        return high - Self.decades + 1
+        let exponents = all.compactMap(\.exponent)
+        guard let low = exponents.min(), let high = exponents.max(), high - low >= Self.decades else {
+            return (all, nil)
+        }
+        let lowest = high - Self.decades + 1
+        let below = all.filter { $0.exponent ?? lowest < lowest }
+        let sum = ErrorDistribution.Bar(exponent: lowest - 1, count: below.reduce(0) { $0 + $1.count })
+        return (all.filter { $0.exponent == nil } + [sum] + all.filter { $0.exponent ?? low >= lowest }, lowest)
     }
 
     /// On a wide screen two charts stand side by side.
     func svg(_ screen: Screen) -> String {
         let width = screen == .wide ? 470 : screen.width
-        let (bars, lowest) = (bars, lowest(distribution.decades))
+        let (bars, lowest) = self.bars
         func label(_ exponent: Int?) -> String {
             guard let exponent else { return "0" }
             if let lowest, exponent < lowest { return "<1e\(lowest)" }
@@ -120,10 +116,8 @@ struct HistogramChart: Chart {
         let slot = plot.innerWidth / Double(max(bars.count, 1))
         func center(_ index: Int) -> Double { plot.left + (Double(index) + 0.5) * slot }
         // What is far below has its name in the bar's title alone.
-        let labelled = AxisLabels.decades(bars.map(\.exponent), center: center, width: width, text: label).filter {
-            index in
-            bars[index].exponent.map { $0 >= lowest ?? $0 } ?? true
-        }
+        let labelled = AxisLabels.decades(bars.map(\.exponent), center: center, width: width, text: label)
+            .filter { (bars[$0].exponent ?? .max) >= lowest ?? .min }
         let content = bars.enumerated().map { index, bar in
             let share = Double(bar.count) / Double(max(distribution.count, 1)) * 100
             let y = plot.y(share)

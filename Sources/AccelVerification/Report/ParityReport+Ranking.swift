@@ -43,17 +43,17 @@ extension ParityReport {
     }
 
     /// The rules for some weights, for a terminal.
-    private func advice(for worst: [WeightLoss]) -> [String] {
-        let (rules, usual) = (worst.compactMap(\.rule), usualScheme)
+    private func advice(for advised: [WeightLoss]) -> [String] {
+        let (rules, usual) = (advised.compactMap(\.rule), usualScheme)
         let kept =
             recipeDefault != nil
             ? []
             : losses.filter { loss in
-                loss.scheme != usual && !worst.contains { $0.name == loss.name && $0.rule != nil }
+                loss.scheme != usual && !advised.contains { $0.name == loss.name && $0.rule != nil }
             }
         let shown = kept.count <= Self.keptLines ? kept.compactMap(\.keepingRule) : []
         let left = kept.count - shown.count
-        let more = worst.reduce(0) { $0 + $1.addition }
+        let more = advised.reduce(0) { $0 + $1.addition }
         let base = recipeDefault ?? usual
         let texts = rules + shown + [base]
         let isWeighted = !texts.contains { $0.contains("method=gptq") || $0.contains("method=awq") }

@@ -72,7 +72,7 @@ enum CacheChoice {
         }
         console.error(
             "\(differing.count) of \(Wording.count(count, "result")) differ from what the cache has: "
-                + differing.prefix(5).joined(separator: ", ") + (differing.count > 5 ? ", ..." : "") + others)
+                + Wording.listed(differing, most: 5) + others)
         return .exceeded
     }
 }

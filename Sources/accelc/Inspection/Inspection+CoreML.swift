@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelFormats
 import AccelTensors
+import AccelVerification
 import AccelWeightCompression
 
 extension CoreMLSource: InspectedSource {
@@ -15,8 +16,10 @@ extension Inspection {
         let weights = all.withoutRepeated
         let matrices = weights.filter { $0.shape.rank >= 2 }
         let plain = matrices.filter { !$0.isCompressed }
-        var parts = [Self.overview(package, weights)]
-        if let recipe = Self.recipe(of: package), !recipe.rules.isEmpty { parts.append(recipe.table) }
+        // One that cannot be read is shown as it is.
+        let recipe = try? package.recipe
+        var parts = [Self.overview(package, recipe, weights)]
+        if let recipe, !recipe.rules.isEmpty { parts.append(recipe.table) }
         parts += model.interfaces.map { Self.signature(of: $0, in: package) }
         if request.graph { parts += try Self.graphs(of: source) }
         parts.append(Self.forms(weights))
@@ -27,9 +30,8 @@ extension Inspection {
                 shared[weight.name] == nil ? weight.name : "\(weight.name) of \(weight.function)"
             }
             let names = FoldedNames.all(plain.sortedByNumbers(title), name: title) { "\($0.shape)" }.map(\.name)
-            let listed = names.prefix(3).joined(separator: ", ") + (names.count > 3 ? ", ..." : "")
             parts.append(
-                "plain numbers: \(Wording.count(plain.count, "weight or table", "weights and tables")) of two or more axes (\(listed))"
+                "plain numbers: \(Wording.count(plain.count, "weight or table", "weights and tables")) of two or more axes (\(Wording.listed(names)))"
             )
         }
         text = parts.joined(separator: "\n\n")
@@ -54,7 +56,9 @@ extension Inspection {
         return count == 0 ? 0 : Double(weights.reduce(0) { $0 + $1.storedBits }) / Double(count)
     }
 
-    private static func overview(_ package: CoreMLPackage, _ weights: [CoreMLWeight]) -> String {
+    private static func overview(
+        _ package: CoreMLPackage, _ recipe: Recipe?, _ weights: [CoreMLWeight]
+    ) -> String {
         let model = package.model
         let bytes = weights.reduce(0) { $0 + $1.storedBits } / 8
         var lines = [
@@ -67,20 +71,9 @@ extension Inspection {
         lines += model.metadata.other.filter {
             !$0.name.hasPrefix("accelc.sha256.") && !CoreMLExporter.machineKeys.contains($0.name)
         }.map { entry in
-            let recipe = entry.name == recipeKey ? recipe(of: package) : nil
-            return "  \(entry.name): \(recipe?.summary ?? entry.content)"
+            "  \(entry.name): \((entry.name == "accelc.recipe" ? recipe?.summary : nil) ?? entry.content)"
         }
         return lines.joined(separator: "\n")
-    }
-
-    private static let recipeKey = "accelc.recipe"
-
-    /// The recipe that accelc wrote into the metadata; nil if there is none, or none that can be read.
-    private static func recipe(of package: CoreMLPackage) -> Recipe? {
-        guard let text = package.model.metadata.other.first(where: { $0.name == recipeKey })?.content,
-            let document = try? JSON.parse(ByteView(Array(text.utf8)), file: recipeKey)
-        else { return nil }
-        return try? Recipe(JSONField(document, file: recipeKey))
     }
 
     private static func signature(of interface: CoreMLModel.Interface, in package: CoreMLPackage) -> String {

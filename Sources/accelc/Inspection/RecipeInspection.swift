@@ -46,11 +46,11 @@ struct RecipeFile {
     var inspection: Inspection { Inspection(text: text, json: recipe.json) }
 
     private var text: String {
-        let base = recipe.mix?.name ?? recipe.defaultCodec.values.request
         let activations = recipe.activations == .none ? "" : ", activations \(recipe.activations.specification)"
         var lines = [
-            "\(path): a recipe with \(Wording.count(recipe.rules.count, "rule")), "
-                + (hasDefault ? "default \(base)" : "no default, for a target (--target-size)") + activations
+            "\(path): a recipe with "
+                + (hasDefault ? recipe.summary : "\(recipe.ruleCount), no default, for a target (--target-size)")
+                + activations
         ]
         plan.map { lines.append($0) }
         if !recipe.rules.isEmpty { lines.append(recipe.table) }
@@ -66,9 +66,9 @@ struct RecipeFile {
 
 extension Recipe {
     /// The default and the number of rules, in words.
-    var summary: String {
-        "\(Wording.count(rules.count, "rule")), default \(mix?.name ?? defaultCodec.values.request)"
-    }
+    var summary: String { "\(ruleCount), default \(mix?.name ?? defaultCodec.values.request)" }
+
+    fileprivate var ruleCount: String { Wording.count(rules.count, "rule") }
 
     /// A row for each rule, in order of precedence. Rules that differ in numbers of their names only share a row.
     var table: String {

@@ -29,8 +29,7 @@ extension ReportDiff {
     }
 
     /// - Parameter folds: weights of the same schemes whose names differ in numbers only share a line, with the sum of their bytes.
-    func weightTable(folds: Bool) -> String {
-        let weights = changedWeights
+    static func table(of weights: [ChangedWeight], folds: Bool) -> String {
         let groups =
             folds
             ? FoldedNames.all(weights, name: \.name) { [$0.left?.scheme, $0.right?.scheme] }

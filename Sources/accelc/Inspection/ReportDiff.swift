@@ -253,7 +253,8 @@ struct ReportDiff {
         if isEmpty { return "the reports are the same but for measured speeds\n\n\(summary)" }
         var parts = [summary]
         if !rows.isEmpty { parts.append(outputTable(folds: folds)) }
-        if !changedWeights.isEmpty { parts.append(weightTable(folds: folds)) }
+        let weights = changedWeights
+        if !weights.isEmpty { parts.append(Self.table(of: weights, folds: folds)) }
         if !others.isEmpty { parts.append("also different: \(others.joined(separator: ", "))") }
         return parts.joined(separator: "\n\n")
     }

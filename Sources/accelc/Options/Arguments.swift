@@ -94,6 +94,11 @@ struct Arguments: Sendable {
 
 // Reading and checking
 extension Arguments {
+    /// Whether a word is an option, known or not, and no value that begins with a dash.
+    private func isOption(_ word: String) -> Bool {
+        word.hasPrefix("--") || command.allOptions.contains { option in option.short.map { "-\($0)" } == word }
+    }
+
     private mutating func readOption(_ word: String, _ rest: inout ArraySlice<String>) throws {
         let option: Option
         var value: String?
@@ -113,16 +118,12 @@ extension Arguments {
             value = ""
         } else if value == nil {
             guard let next = rest.first, next == "-" || !next.hasPrefix("-") || Int(next) != nil else {
-                let isOption = rest.first.map { next in
-                    next.hasPrefix("--")
-                        || command.allOptions.contains { "-\($0.short.map(String.init) ?? "-")" == next }
+                if let next = rest.first, !isOption(next) {
+                    throw usage(
+                        "needs a value after \(word), and \(next) begins as an option does: if it is the value, write "
+                            + "--\(option.name)=\(next)")
                 }
-                guard isOption == false, let next = rest.first else {
-                    throw usage("needs a value after \(word): \(option.usage)")
-                }
-                throw usage(
-                    "needs a value after \(word), and \(next) begins as an option does: if it is the value, write "
-                        + "--\(option.name)=\(next)")
+                throw usage("needs a value after \(word): \(option.usage)")
             }
             value = next
             rest.removeFirst()

@@ -169,9 +169,9 @@ public final class RemoteCache: Sendable {
         let first = outcomes(Array(blobs.prefix(1)))
         noteRefusals(among: first)
         guard !state.withLock({ Self.takesNone($0.refusal) }) else { return }
-        let puts = first + outcomes(Array(blobs.dropFirst()))
-        noteRefusals(among: puts)
-        let failed = Set(zip(missing, puts).filter { !$1.isSuccess }.map(\.0))
+        let others = outcomes(Array(blobs.dropFirst()))
+        noteRefusals(among: others)
+        let failed = Set(zip(missing, first + others).filter { !$1.isSuccess }.map(\.0))
         let whole = records.filter { $0.files.allSatisfy { !failed.contains($0.digest) } }
         guard let folder = try? folder.scratch() else { return }
         let scratch = folder.path
