@@ -83,10 +83,16 @@ public struct FormatError: ReportedError, Equatable {
     public static func ofRequest<Result>(_ reading: () throws -> Result) throws -> Result {
         do {
             return try reading()
-        } catch var error as FormatError {
-            error.exitStatus = .usage
-            throw error
+        } catch let error as any ReportedError {
+            throw ofRequest(error)
         }
+    }
+
+    private static func ofRequest(_ error: any ReportedError) -> any ReportedError {
+        if let several = error as? ReportedErrors { return ReportedErrors(errors: several.errors.map(ofRequest)) }
+        guard var error = error as? FormatError else { return error }
+        error.exitStatus = .usage
+        return error
     }
 
     public var parts: [JSON.Member] {

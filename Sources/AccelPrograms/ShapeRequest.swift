@@ -2,19 +2,16 @@ import AccelByteIO
 
 /// The bindings of a request, shared out among the parts of a model: a part takes the numbers of its own dimensions. Bindings that do
 /// not contradict each other complete each other, so that each may be about a part of its own: `batch=1,frames=3000` of an encoder,
-/// and `tokens=1,cache=448` of its decoder.
+/// and `tokens=1,cache=448` of its decoder. One that stays incomplete takes the numbers that it lacks from those that contradict it
+/// too: `tokens=1` after `batch=1,cache=448,tokens=4` is the step of the same decoder.
 struct ShapeRequest {
     private let parts: [Program]
     /// Those of options, then those of files.
     private let given: [ShapeBindings]
-    /// The number of bindings of options.
-    private let optionCount: Int
 
-    /// - Parameter files: bindings that the inputs in files fit. Where one contradicts an option, each completes the other all the same:
-    ///   a file may hold one token, for blocks of several too.
+    /// - Parameter files: bindings that the inputs in files fit.
     init(_ options: [ShapeBindings], fitting files: [ShapeBindings] = [], for parts: [Program]) {
         given = options.isEmpty && files.isEmpty ? [ShapeBindings()] : options + files
-        optionCount = options.count
         self.parts = parts
     }
 
@@ -38,9 +35,8 @@ struct ShapeRequest {
             for (index, bindings) in own.enumerated() where !bindings.numbers.isEmpty || isUnbound && index == 0 {
                 var completions = bindings.completions(among: own, count: part.dimensions.count)
                 if completions.isEmpty {
-                    let others = own.enumerated().filter { ($0.offset < optionCount) != (index < optionCount) }
                     completions = bindings.completions(
-                        among: own + others.map { $0.element.without(bindings) }, count: part.dimensions.count)
+                        among: own + own.map { $0.without(bindings) }, count: part.dimensions.count)
                 }
                 found += completions.filter { !found.contains($0) }
                 guard completions.isEmpty else { continue }

@@ -69,6 +69,16 @@ public struct Recipe: Sendable {
         public init(file: String, digest: Digest) {
             (self.file, self.digest) = (file, digest)
         }
+
+        /// Reads the reference of a recipe; nil if it has none.
+        fileprivate init?(_ field: JSONField) throws {
+            guard field.exists else { return nil }
+            try field.refuseMembers(otherThan: ["file", "digest"])
+            guard let digest = Digest(hexadecimal: try field["digest"].string()) else {
+                throw field["digest"].error("is not a digest of 64 hexadecimal digits")
+            }
+            self.init(file: try field["file"].string(), digest: digest)
+        }
     }
 
     /// The codec of one weight, with the rule that chose it.
@@ -112,7 +122,7 @@ public struct Recipe: Sendable {
     /// Reads a recipe file,
     /// `{"default": SPEC, "rules": [{"match": ..., "operator": ..., "atLeast": ..., "compress": SPEC}]}`; see
     /// schemas/recipe.schema.json.
-    /// - Throws: `FormatError` naming the field.
+    /// - Throws: `FormatError` naming the field; `ReportedErrors` for several.
     public init(_ document: JSONField) throws {
         func reading<Value>(_ field: JSONField, as read: (String) throws -> Value) throws -> Value {
             do { return try read(try field.string()) } catch let error as RequestError {
@@ -122,34 +132,33 @@ public struct Recipe: Sendable {
         func activations(_ field: JSONField) throws -> ActivationQuantization? {
             field.exists ? try reading(field) { try ActivationQuantization($0) } : nil
         }
-        try document.refuseMembers(otherThan: ["default", "rules", "statistics", "activations"])
-        self.activations = try activations(document["activations"]) ?? .none
-        if document["statistics"].exists {
-            let reference = document["statistics"]
-            try reference.refuseMembers(otherThan: ["file", "digest"])
-            guard let digest = Digest(hexadecimal: try reference["digest"].string()) else {
-                throw reference["digest"].error("is not a digest of 64 hexadecimal digits")
+        func rule(_ field: JSONField) throws -> Rule {
+            try field.refuseMembers(otherThan: ["match", "operator", "atLeast", "compress", "activations"])
+            do {
+                var rule = try Rule(
+                    match: field["match"].exists ? field["match"].string() : nil,
+                    operator: field["operator"].exists ? field["operator"].string() : nil,
+                    atLeast: field["atLeast"].exists ? field["atLeast"].int(in: 0...Int.max) : nil,
+                    codec: reading(field["compress"]) { try Codecs.codec($0) })
+                rule.activations = try activations(field["activations"])
+                return rule
+            } catch let error as RequestError {
+                throw field["match"].error(error.description)
             }
-            statistics = StatisticsReference(file: try reference["file"].string(), digest: digest)
         }
-        let whole = try reading(document["default"]) { try Recipe(scheme: $0) }
-        (defaultCodec, mix) = (whole.defaultCodec, whole.mix)
-        rules =
-            try document["rules"].exists
-            ? document["rules"].array().map { rule in
-                try rule.refuseMembers(otherThan: ["match", "operator", "atLeast", "compress", "activations"])
-                do {
-                    var parsed = try Rule(
-                        match: rule["match"].exists ? rule["match"].string() : nil,
-                        operator: rule["operator"].exists ? rule["operator"].string() : nil,
-                        atLeast: rule["atLeast"].exists ? rule["atLeast"].int(in: 0...Int.max) : nil,
-                        codec: reading(rule["compress"]) { try Codecs.codec($0) })
-                    parsed.activations = try activations(rule["activations"])
-                    return parsed
-                } catch let error as RequestError {
-                    throw rule["match"].error(error.description)
-                }
-            } : []
+        var mistakes = Mistakes()
+        try mistakes.collecting {
+            try document.refuseMembers(otherThan: ["default", "rules", "statistics", "activations"])
+        }
+        let whole = try mistakes.collecting { try reading(document["default"]) { try Recipe(scheme: $0) } }
+        let rules = try mistakes.collecting { try document["rules"].exists ? document["rules"].array() : [] } ?? []
+        let parsed = try rules.compactMap { field in try mistakes.collecting { try rule(field) } }
+        let rounding = try mistakes.collecting { try activations(document["activations"]) } ?? nil
+        let statistics = try mistakes.collecting { try StatisticsReference(document["statistics"]) } ?? nil
+        try mistakes.check()
+        self.init(default: whole?.defaultCodec ?? StoredCodec(), rules: parsed)
+        (mix, self.statistics) = (whole?.mix, statistics)
+        self.activations = rounding ?? .none
     }
 
     /// The recipe with every option of its codecs spelled out; equal recipes give equal bytes.

@@ -51,4 +51,46 @@ struct ServerHitTests {
             #expect(first.weights.received == 0 && first.weights.made > 0)
         }
     }
+
+    @Test("fetches again what is damaged in the local cache, and says so")
+    func mended() throws {
+        try withTemporaryFolder { (folder: String) throws in
+            let warnings = Locked<[String]>([])
+            func cache() throws -> Cache {
+                let server = try RemoteCache(
+                    url: "http://server/x", transport: FolderServer(folder: "\(folder)/server"))
+                return Cache(
+                    root: "\(folder)/cache", remote: server,
+                    warn: { sentence in warnings.withLock { $0.append(sentence) } })
+            }
+            func convert(to output: String) throws -> ConvertedPackage {
+                try Samples.conversion("float16").convert(
+                    to: .folder("\(folder)/\(output)"), ConversionSettings(cache: try cache(), threads: 2))
+            }
+            func flip(_ kind: String) throws {
+                let path = "\(folder)/cache/v1/\(kind)"
+                for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
+                    let file = "\(path)/\(name)"
+                    guard Files.kind(of: file) == .file, var content = FileManager.default.contents(atPath: file) else {
+                        continue
+                    }
+                    content[content.count / 2] ^= 1
+                    try FileManager.default.removeItem(atPath: file)
+                    try #require(FileManager.default.createFile(atPath: file, contents: content))
+                }
+            }
+            let first = try convert(to: "a")
+            for (index, kind) in ["cas", "ac"].enumerated() {
+                try flip(kind)
+                let again = try convert(to: "b\(index)")
+                #expect(again.cache == .serverHit, "\(kind)")
+                #expect(again.package.digest == first.package.digest)
+                #expect(warnings.withLock { $0.count } == index + 1)
+                #expect(
+                    warnings.withLock { $0.last?.contains("was damaged, and is fetched again from the cache server: ") }
+                        == true)
+                #expect(try convert(to: "c\(index)").cache == .hit)
+            }
+        }
+    }
 }

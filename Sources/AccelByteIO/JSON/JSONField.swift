@@ -93,11 +93,16 @@ public struct JSONField: Sendable {
     }
 
     /// Refuses members with unknown names.
-    /// - Throws: `FormatError` naming the first one, with a suggestion and the known names.
+    /// - Throws: `FormatError` naming it, with a suggestion and the known names; `ReportedErrors` for several.
     public func refuseMembers(otherThan known: Set<String>) throws {
+        var mistakes = Mistakes()
         for (key, field) in try members() where !known.contains(key) {
-            throw field.error("unknown field\(suggestion(for: key, among: known))\(knownNames(nearest: key, known))")
+            try mistakes.collecting {
+                throw field.error(
+                    "unknown field\(suggestion(for: key, among: known))\(knownNames(nearest: key, known))")
+            }
         }
+        try mistakes.check()
     }
 
     func mismatch(_ wanted: String) -> FormatError {

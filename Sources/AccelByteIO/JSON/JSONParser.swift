@@ -36,11 +36,17 @@ extension JSON {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             return "the text begins with a byte order mark: save it as UTF-8 without one"
         }
+        if bytes.starts(with: "version https://git-lfs".utf8) {
+            return "this is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`"
+        }
         let isUTF16 = bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
         // Without a mark, every second byte of ASCII is zero.
         let zeros = bytes.prefix(4).map { $0 == 0 }
-        guard isUTF16 || zeros == [false, true, false, true] || zeros == [true, false, true, false] else { return nil }
-        return "this is UTF-16 text: save it as UTF-8 without a byte order mark"
+        if isUTF16 || zeros == [false, true, false, true] || zeros == [true, false, true, false] {
+            return "this is UTF-16 text: save it as UTF-8 without a byte order mark"
+        }
+        let isText = bytes.first.map { (0x20..<0x7F).contains($0) || (0x09...0x0D).contains($0) } ?? true
+        return isText ? nil : "expected a JSON value, found a file that is no text"
     }
 
     /// Maps and parses a file.

@@ -22,6 +22,10 @@ extension Cache {
     /// - Parameter key: the key in the form of `cache get` and `cache list`.
     /// - Throws: `RequestError` if the cache cannot be written.
     public func open(_ key: Digest) throws -> Result<CachedPackage, CacheMiss> {
+        try mended { try openedHere(key) }
+    }
+
+    private func openedHere(_ key: Digest) throws -> Result<CachedPackage, CacheMiss> {
         if let miss = obtained(key).failure { return .failure(miss) }
         // An eviction may be removing a package that is stored again; the lock keeps it out.
         return try FileLock.guarding(folder.gatePath, exclusively: false) {

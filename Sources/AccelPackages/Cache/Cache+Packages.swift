@@ -15,6 +15,9 @@ extension Cache {
         guard let remote, found.failure != nil, readingMiss == nil else { return found }
         remote.fetch([key], into: self)
         let obtained = package(for: key)
+        if obtained.failure == nil, let damage = found.failure?.reason, damage.isDamage {
+            reportDamage(damage, mending: Self.fetching)
+        }
         guard obtained.failure?.reason == .noRecord, let trouble = remote.trouble(with: key) else { return obtained }
         return .failure(CacheMiss(.notSupplied(trouble)))
     }
@@ -42,13 +45,35 @@ extension Cache {
 
     private func openedRecord(_ key: CacheKey) -> Result<(record: CacheRecord, package: AcceleratorPackage), CacheMiss>
     {
-        do throws(CacheMiss) {
-            let record = try obtained(key.digest).get()
-            return .success((record, try folder.package(record)))
-        } catch {
-            return .failure(error)
+        mended {
+            do throws(CacheMiss) {
+                let record = try obtained(key.digest).get()
+                return .success((record, try folder.package(record)))
+            } catch {
+                return .failure(error)
+            }
         }
     }
+
+    /// Looks a result up, and again while it is damaged and there is a cache server: each damaged file that is found is in quarantine
+    /// then, and the server may have it whole.
+    func mended<Found>(
+        _ find: () throws -> Result<Found, CacheMiss>
+    ) rethrows -> Result<Found, CacheMiss> {
+        let first = try find()
+        guard remote != nil, let damage = first.failure?.reason else { return first }
+        var (found, last) = (first, CacheMiss.Reason.noRecord)
+        // What cannot be moved to quarantine is found again.
+        while let reason = found.failure?.reason, reason.isDamage, reason != last {
+            last = reason
+            found = try find()
+        }
+        guard found.failure == nil else { return first }
+        reportDamage(damage, mending: Self.fetching)
+        return found
+    }
+
+    private static let fetching = "fetched again from the cache server"
 
     /// Restores a package of an earlier conversion at `path`, completely or not at all: as clones of the cached files
     /// if the file system supports them, else as links if they are large, or as copies. Linked files are read-only, as

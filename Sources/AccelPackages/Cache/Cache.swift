@@ -130,19 +130,21 @@ public final class Cache: Sendable {
         switch outcome {
         case .success(let found): return found
         case .failure(let miss):
-            if miss.reason.isDamage { reportDamage(miss.reason) }
+            if miss.reason.isDamage { reportDamage(miss.reason, mending: "made again") }
             return nil
         }
     }
 
-    private func reportDamage(_ reason: CacheMiss.Reason) {
+    /// Warns of a damaged result, at most once.
+    /// - Parameter mending: what is done about it, after "and is".
+    func reportDamage(_ reason: CacheMiss.Reason, mending: String) {
         let isFirst = state.withLock { state in
             defer { state.hasWarnedOfDamage = true }
             return !state.hasWarnedOfDamage
         }
         guard isFirst else { return }
         warn(
-            "a result in the cache at \(root) was damaged, and is made again: \(reason); "
+            "a result in the cache at \(root) was damaged, and is \(mending): \(reason); "
                 + "\"accelc cache fsck\" checks all others")
     }
 

@@ -215,7 +215,7 @@ public struct RecordedRuns: Sendable {
             }
         }
         if let budget { report.allow(by: budget) }
-        report.checkUse(of: budget, asked: Set(Stage.allCases))
+        report.checkUse(of: budget, asked: [.outputs], measured: [])
         return report
     }
 }

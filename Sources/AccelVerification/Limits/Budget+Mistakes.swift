@@ -24,8 +24,12 @@ extension Budget {
     }
 
     /// Returns the entries that apply to no comparison of `report`: a limit that applies to nothing always passes.
-    /// - Parameter stages: the requested stages.
-    func mistakes(in report: ParityReport, asked stages: Set<Stage>) -> [BudgetMistake] {
+    /// - Parameters:
+    ///   - stages: the requested stages.
+    ///   - measured: the resources that are measured where the subject has them.
+    func mistakes(
+        in report: ParityReport, asked stages: Set<Stage>, measured: Set<Resource>
+    ) -> [BudgetMistake] {
         // A report contains no folders.
         let name = Files.name(of: file)
         func missing(_ stages: Set<Stage>) -> [(name: String, reason: String)] {
@@ -61,7 +65,7 @@ extension Budget {
             names.contains { name in patterns.firstIndex { $0.matches(name.name) } == index }
         }
         return resources.filter { limit in
-            (limit.resource != .together || stages.contains(.outputs))
+            measured.contains(limit.resource)
                 && !report.sizes.contains { $0.origin == SizeFinding.budget && $0.resource == limit.resource }
         }.map { BudgetMistake(stage: .weights, location: "\(name), field \($0.field)", reason: $0.resource.missing) }
             + allowances(in: report, name, stages)
@@ -79,13 +83,15 @@ extension Budget {
             }
     }
 
-    /// Returns the names of the lists with limits of stages that were not asked for.
-    func unchecked(by stages: Set<Stage>) -> [String] {
-        [
+    /// Returns the names of the lists with limits of stages that were not asked for, or of resources that were not measured.
+    func unchecked(by stages: Set<Stage>, measured: Set<Resource>) -> [String] {
+        let lists = [
             ("outputs", outputs.isEmpty, Stage.outputs), ("weights", weights.isEmpty, .weights),
             ("operators", operators.isEmpty, .operators),
-            ("together", !resources.contains { $0.resource == .together }, .outputs),
         ].filter { !$0.1 && !stages.contains($0.2) }.map(\.0)
+        return resources.filter { !measured.contains($0.resource) }.map(\.group).reduce(into: lists) {
+            if !$0.contains($1) { $0.append($1) }
+        }
     }
 
     /// Returns the entries of `allow` that are not needed.

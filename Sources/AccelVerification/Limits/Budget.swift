@@ -31,6 +31,16 @@ public struct Budget: Sendable {
         let match: Pattern
         let injected: Tolerance?
         let propagated: Tolerance?
+
+        init(_ field: JSONField) throws {
+            try field.refuseMembers(otherThan: ["match", "injected", "propagated"])
+            match = try Budget.pattern(field["match"])
+            injected = try Budget.limits(field["injected"])
+            propagated = try Budget.limits(field["propagated"])
+            guard injected != nil || propagated != nil else {
+                throw field.error("sets no limit; give injected or propagated")
+            }
+        }
     }
 
     /// The path of the budget, for errors.
@@ -67,37 +77,34 @@ public struct Budget: Sendable {
 
     /// Reads a budget.
     /// - Throws: `FormatError` naming the field for an unknown field, a missing `match`, a limit that is not a number,
-    ///   or a budget that neither limits nor allows anything.
+    ///   or a budget that neither limits nor allows anything; `ReportedErrors` for several.
     public init(_ document: JSONField) throws {
         file = document.file
         json = document.value ?? .null
-        try document.refuseMembers(otherThan: [
-            "$schema", "outputs", "weights", "operators", "size", "memory", "speed", "together", "allow",
-        ])
-        outputs = try Self.rules(document["outputs"])
-        weights = try Self.rules(document["weights"])
-        if document["operators"].exists {
-            operators = try document["operators"].array().map { field in
-                try field.refuseMembers(otherThan: ["match", "injected", "propagated"])
-                let rule = OperatorRule(
-                    match: try Self.pattern(field["match"]), injected: try Self.limits(field["injected"]),
-                    propagated: try Self.limits(field["propagated"]))
-                guard rule.injected != nil || rule.propagated != nil else {
-                    throw field.error("sets no limit; give injected or propagated")
-                }
-                return rule
-            }
+        var mistakes = Mistakes()
+        func entries<Entry>(_ field: JSONField, as entry: (JSONField) throws -> Entry) throws -> [Entry] {
+            guard field.exists else { return [] }
+            let fields = try mistakes.collecting { try field.array() } ?? []
+            return try fields.compactMap { field in try mistakes.collecting { try entry(field) } }
         }
-        resources = try Self.groups.flatMap { try Self.resources(document[$0.name], $0) }
+        try mistakes.collecting {
+            try document.refuseMembers(otherThan: [
+                "$schema", "outputs", "weights", "operators", "size", "memory", "speed", "together", "allow",
+            ])
+        }
+        outputs = try entries(document["outputs"], as: Self.rule)
+        weights = try entries(document["weights"], as: Self.rule)
+        operators = try entries(document["operators"], as: OperatorRule.init)
+        for group in Self.groups {
+            resources += try mistakes.collecting { try Self.resources(document[group.name], group) } ?? []
+        }
         let allow = document["allow"]
         if allow.exists {
-            try allow.refuseMembers(otherThan: ["structure", "notCompared"])
-            func patterns(_ field: JSONField) throws -> [Pattern] {
-                field.exists ? try field.array().map(Self.pattern) : []
-            }
-            allowedDifferences = try patterns(allow["structure"])
-            allowedGaps = try patterns(allow["notCompared"])
+            try mistakes.collecting { try allow.refuseMembers(otherThan: ["structure", "notCompared"]) }
+            allowedDifferences = try entries(allow["structure"], as: Self.pattern)
+            allowedGaps = try entries(allow["notCompared"], as: Self.pattern)
         }
+        try mistakes.check()
         let isEmpty =
             outputs.isEmpty && weights.isEmpty && operators.isEmpty && resources.isEmpty && allowedDifferences.isEmpty
             && allowedGaps.isEmpty
@@ -136,12 +143,9 @@ public struct Budget: Sendable {
 
     private static let figures: Set<String> = ["sqnr", "maximumError", "relativeL2", "cosine"]
 
-    private static func rules(_ field: JSONField) throws -> [Rule] {
-        guard field.exists else { return [] }
-        return try field.array().map { rule in
-            try rule.refuseMembers(otherThan: figures.union(["match"]))
-            return Rule(match: try pattern(rule["match"]), tolerance: try tolerance(rule))
-        }
+    private static func rule(_ field: JSONField) throws -> Rule {
+        try field.refuseMembers(otherThan: figures.union(["match"]))
+        return Rule(match: try pattern(field["match"]), tolerance: try tolerance(field))
     }
 
     private static func pattern(_ field: JSONField) throws -> Pattern {

@@ -41,6 +41,8 @@ struct ResourceLimit: Sendable {
     let limit: Double
     /// The field of the budget, e.g. `size.bytes`.
     let field: String
+    /// The budget's field for limits of its kind, e.g. `size`.
+    var group: String { String(field.prefix { $0 != "." }) }
 }
 
 extension Subject {

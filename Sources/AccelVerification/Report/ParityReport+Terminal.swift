@@ -46,8 +46,9 @@ extension ParityReport {
 
     /// What the verdict does not say of the limits: that they are the defaults, or not all of the budget's.
     var limitRemarks: [String] {
+        let compared = stages.map(\.title).joined(separator: ", ")
         var remarks = uncheckedLimits.map {
-            "limits: those of the budget's \($0) were not checked, since --only leaves them out"
+            "limits: those of the budget's \($0) were not checked, since this run compares \(compared) only"
         }
         if let drawnStates, outputs.contains(where: { $0.stage == .outputs }) {
             remarks.append(
@@ -193,8 +194,9 @@ extension ParityReport {
 
     /// The lines of the figure that a conversion chooses schemes by, where a function has several outputs. States do not count in it.
     var togetherLines: [String] {
-        together.filter { $0.outputs > 1 && $0.sqnr.isFinite }.map { row in
-            let title = functions.count > 1 ? "\(row.function): all" : "all"
+        let rows = together
+        return rows.filter { $0.outputs > 1 && $0.sqnr.isFinite }.map { row in
+            let title = rows.count > 1 ? "\(row.function): all" : "all"
             return
                 "  \(title) outputs together, by the mean of their relative squared errors: \(Figure.decibels(row.sqnr)) dB"
         }

@@ -134,7 +134,9 @@ public struct ParityReport: Sendable {
             row.stage == .outputs && [.originalWeights, .golden].contains(row.reference)
                 && outputNames.contains(row.name)
         }
-        return functions.compactMap { function in
+        // A function that enumerates shapes has rows for each of these, under names of their own.
+        let compared = rows.map(\.function).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+        return compared.compactMap { function in
             let own = rows.filter { $0.function == function }.map { ($0.name, $0.metrics.relativeL2) }
             let errors = Dictionary(own, uniquingKeysWith: max).values.map { $0 * $0 }
             guard !errors.isEmpty else { return nil }
@@ -217,10 +219,15 @@ public struct ParityReport: Sendable {
     }
 
     /// Finds the entries of a budget that apply to nothing.
-    /// - Parameter stages: the requested stages, run or not.
-    mutating func checkUse(of budget: Budget?, asked stages: Set<Stage>) {
-        budgetMistakes = budget?.mistakes(in: self, asked: stages) ?? []
-        uncheckedLimits = budget?.unchecked(by: stages) ?? []
+    /// - Parameters:
+    ///   - stages: the requested stages, run or not.
+    ///   - resources: what is measured where the subject has it. Outputs are judged together where their stage is requested only.
+    mutating func checkUse(
+        of budget: Budget?, asked stages: Set<Stage>, measured resources: Set<Resource> = Set(Resource.allCases)
+    ) {
+        let measured = stages.contains(.outputs) ? resources : resources.subtracting([.together])
+        budgetMistakes = budget?.mistakes(in: self, asked: stages, measured: measured) ?? []
+        uncheckedLimits = budget?.unchecked(by: stages, measured: measured) ?? []
     }
 
     /// Removes the failures that a budget allows: differences of structure, and items that were not compared.

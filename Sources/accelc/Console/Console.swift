@@ -90,9 +90,10 @@ final class Console {
         emit(Self.wrapped("accelc: \(paint("error:", .red)) \(Text.line(sentence))", for: 2) + "\n", to: 2)
     }
 
-    /// Prints an error that ends the run: a sentence, and with `--json` also a document on standard output.
+    /// Prints an error that ends the run: a sentence, or one for each of several, and with `--json` also a document on standard
+    /// output.
     func report(_ error: any ReportedError) {
-        self.error(error.description)
+        for single in (error as? ReportedErrors)?.errors ?? [error] { self.error(single.description) }
         ErrorDocument.take(error).map { emit($0, to: 1) }
     }
 

@@ -84,6 +84,13 @@ extension Inspection {
                 ]
             }
             lines.append(Text.table(["  dimension", "usually", "at most"], rows, [.left, .left, .left]))
+            lines += program.dimensions.flatMap { dimension in
+                dimension.remarks.map { remark in
+                    let (first, last) = (remark.numbers.lowerBound, remark.numbers.upperBound)
+                    let range = last == dimension.maximum ? "from \(first) on" : "\(first) to \(last)"
+                    return "  remark: \(dimension.name) \(range): \(remark.text)"
+                }
+            }
         }
         let work = part.work.map { ["  \($0.bindings)", Wording.grouped($0.multiplyAdds)] }
         lines.append(Text.table(["  frozen to", "multiply-adds"], work, [.left, .right]))

@@ -53,10 +53,10 @@ struct ReportFile {
     /// What was limited, in the order of the report.
     let limits: [Limit]
     /// In the order of the report.
-    let outputs: [Output]
-    let figures: [Output: Figures]
+    private(set) var outputs: [Output]
+    private(set) var figures: [Output: Figures]
     /// The SQNR of the outputs of each function together, by the function's name.
-    let together: [String: Double]
+    private(set) var together: [String: Double]
     /// The storage of each weight, by its name.
     let weights: [String: StoredWeight]
 
@@ -101,6 +101,24 @@ struct ReportFile {
         ) { first, _ in first }
         outputs = rows.map(\.0)
         figures = Dictionary(rows) { first, _ in first }
+    }
+
+    /// The names of the functions whose outputs were compared, in the order of the report.
+    fileprivate var functions: [String] {
+        outputs.map(\.function).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    /// Renames functions.
+    fileprivate init(_ other: ReportFile, renaming names: [String: String]) {
+        self = other
+        func renamed(_ output: Output) -> Output {
+            Output(
+                stage: output.stage, function: names[output.function] ?? output.function, name: output.name,
+                against: output.against)
+        }
+        outputs = other.outputs.map(renamed)
+        figures = Dictionary(other.figures.map { (renamed($0), $1) }) { first, _ in first }
+        together = Dictionary(other.together.map { (names[$0] ?? $0, $1) }) { first, _ in first }
     }
 
     /// Returns the report that a document is, or that it has as `verify.json` of a package; nil if there is none.
@@ -179,7 +197,31 @@ extension JSON {
 /// Two reports of `verify` side by side.
 struct ReportDiff {
     let left: ReportFile
+    /// Its functions have the names of the left ones that they are paired with.
     let right: ReportFile
+    /// The functions that have other names in both reports: the right name, by the left one.
+    private let pairs: [String: String]
+
+    init(left: ReportFile, right: ReportFile) {
+        pairs = Self.pairs(left.functions, right.functions)
+        self.left = left
+        self.right = ReportFile(
+            right, renaming: Dictionary(pairs.map { ($1, $0) }, uniquingKeysWith: { first, _ in first }))
+    }
+
+    /// Pairs functions by the numbers of their shapes, as `model[batch=1,sequence=32]` of a package is `model_batch_1_sequence_32` or
+    /// `main [1,32]` of a Core ML file; where each report has one function only, these.
+    private static func pairs(_ left: [String], _ right: [String]) -> [String: String] {
+        guard Set(left).isDisjoint(with: right) else { return [:] }
+        if let only = left.first, let other = right.first, left.count == 1, right.count == 1 { return [only: other] }
+        func numbers(_ name: String) -> [Substring] { name.split { !$0.isNumber } }
+        return left.reduce(into: [:]) { pairs, name in
+            let (own, alike) = (
+                left.filter { numbers($0) == numbers(name) }, right.filter { numbers($0) == numbers(name) }
+            )
+            if own.count == 1, alike.count == 1 { pairs[name] = alike[0] }
+        }
+    }
 
     /// Whether the reports are the same, also in what is not listed. No two runs measure the same speed.
     var isEmpty: Bool { left.document.withoutMeasured == right.document.withoutMeasured }
@@ -241,6 +283,8 @@ struct ReportDiff {
     var json: JSON {
         [
             "same": .bool(isEmpty), "left": left.json, "right": right.json,
+            "functions": .array(
+                left.functions.compactMap { name in pairs[name].map { ["left": .string(name), "right": .string($0)] } }),
             "outputs": .array(rows.map(\.json)), "weights": .array(changedWeights.map(\.json)),
             "others": .array(others.map { .string($0) }),
         ]
@@ -252,6 +296,8 @@ struct ReportDiff {
         if left.document == right.document { return "the reports are the same" }
         if isEmpty { return "the reports are the same but for measured speeds\n\n\(summary)" }
         var parts = [summary]
+        let renamed = left.functions.compactMap { name in pairs[name].map { "\($0) of B is compared with \(name) of A" } }
+        if !renamed.isEmpty { parts.append(renamed.joined(separator: "\n")) }
         if !rows.isEmpty { parts.append(outputTable(folds: folds)) }
         let weights = changedWeights
         if !weights.isEmpty { parts.append(Self.table(of: weights, folds: folds)) }

@@ -9,23 +9,27 @@ struct Arguments: Sendable {
 
     /// - Parameter line: the words after the command's name: `--name value`, `--name=value`, `-o value`, with
     ///   positionals in between; after `--` only positionals.
-    /// - Throws: `RequestError`
+    /// - Throws: `RequestError`; `ReportedErrors` for several mistakes.
     init(_ line: [String], for command: any Command.Type) throws {
         self.command = command
         var rest = line[...]
+        var mistakes = Mistakes()
         while let word = rest.popFirst() {
             if word == "--" {
                 words += rest
                 break
             }
             if word.hasPrefix("-"), word != "-" {
-                try readOption(word, &rest)
+                try mistakes.collecting { try readOption(word, &rest) }
             } else {
                 words.append(word)
             }
         }
-        try checkPositionals()
-        try checkOptions()
+        // The value of an option that is not known would look like a positional.
+        try mistakes.check()
+        try mistakes.collecting { try checkPositionals() }
+        for option in command.allOptions { try mistakes.collecting { try check(option) } }
+        try mistakes.check()
     }
 
     /// The last value on the command line, the default, or the value that other words imply; nil if there is none.
@@ -119,6 +123,7 @@ extension Arguments {
         } else if value == nil {
             guard let next = rest.first, next == "-" || !next.hasPrefix("-") || Int(next) != nil else {
                 if let next = rest.first, !isOption(next) {
+                    rest.removeFirst()
                     throw usage(
                         "needs a value after \(word), and \(next) begins as an option does: if it is the value, write "
                             + "--\(option.name)=\(next)")
@@ -152,7 +157,8 @@ extension Arguments {
         "quantize": "compress", "palettize": "compress", "scheme": "compress", "precision": "compress",
         "dtype": "compress",
         "out": "output", "output-dir": "output", "samples": "calibrate", "calibration": "calibrate", "lora": "adapter",
-        "shapes": "shape", "prune": "max-size", "limits": "budget", "reference": "against", "model": "against",
+        "shapes": "shape", "seq": "shape", "seq-len": "shape", "sequence-length": "shape", "batch-size": "shape",
+        "num-threads": "threads", "jobs": "threads", "recipes": "recipe", "quantization": "compress", "bits": "compress", "prune": "max-size", "limits": "budget", "reference": "against", "model": "against",
     ]
 
     /// Returns the option of the command that a name probably means; nil for none.
@@ -232,15 +238,13 @@ extension Arguments {
         return usage("does not expect \"\(word)\"\(one)")
     }
 
-    private func checkOptions() throws {
-        for option in command.allOptions {
-            if option.isRequired, !has(option) { throw usage("needs \(option.usage): \(option.help)") }
-            for other in option.excludes where has(option) && values[other] != nil {
-                throw usage("takes --\(option.name) or --\(other), not both")
-            }
-            if has(option), !option.needs.isEmpty, !option.needs.contains(where: isMet) {
-                throw usage("takes --\(option.name) only with \(Text.alternatives(option.needs.map(\.usage)))")
-            }
+    private func check(_ option: Option) throws {
+        if option.isRequired, !has(option) { throw usage("needs \(option.usage): \(option.help)") }
+        for other in option.excludes where has(option) && values[other] != nil {
+            throw usage("takes --\(option.name) or --\(other), not both")
+        }
+        if has(option), !option.needs.isEmpty, !option.needs.contains(where: isMet) {
+            throw usage("takes --\(option.name) only with \(Text.alternatives(option.needs.map(\.usage)))")
         }
     }
 
