@@ -121,20 +121,8 @@ extension Conversion {
             lacksTokenizer: model.source.hasUnreadTokenizer,
             leftOut: Set(model.model.unused.filter(\.isExpected).map(\.name)),
             target: model.solved.map { TargetResult($0.choice, in: model.planFolder) },
-            outputs: model.solved?.choice.outputs ?? outputs(of: package, model, in: cache, emit: emit),
+            outputs: model.solved?.choice.outputs
+                ?? model.outputs(with: package.graph.tensors, of: package.digest, in: cache, emit: emit),
             onlyMeasuresSamples: model.request.onlyMeasuresSamples)
-    }
-
-    /// Measures the outputs of a finished package over the samples. A failure, such as too little memory, is a note: the package is
-    /// complete.
-    private func outputs(
-        of package: AcceleratorPackage, _ model: RequestedModel, in cache: Cache?, emit: (ConversionEvent) -> Void
-    ) -> SampledOutputs? {
-        do {
-            return try model.outputs(of: package, in: cache)
-        } catch {
-            emit(.note("the outputs over the samples are not measured: \(error)"))
-            return nil
-        }
     }
 }

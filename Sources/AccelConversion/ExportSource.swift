@@ -15,11 +15,6 @@ enum ExportSource {
     init(_ request: Conversion, _ settings: ConversionSettings) throws {
         guard AcceleratorPackage.looksLikePackage(at: request.model) else {
             let model = try RequestedModel(request, writing: nil, settings)
-            if let file = request.samples, model.request.onlyMeasuresSamples {
-                throw RequestError(
-                    "nothing uses the samples of --calibrate \(file.path): choose a scheme with method=gptq, weighted or awq, or "
-                        + "activations int8:static or int8:smooth; verify --inputs measures the outputs of an export")
-            }
             self = .model(
                 model, digests: try model.source.digests(cache: settings.cache, threads: settings.threads))
             return
@@ -65,6 +60,9 @@ enum ExportSource {
         let names = model.functions.map(\.functionName).joined(separator: ", ")
         return "functions: \(names) (the usual shapes; --shape chooses others)"
     }
+
+    /// The model as it was requested; nil for a package.
+    var requested: RequestedModel? { if case .model(let model, _) = self { model } else { nil } }
 
     /// The cache key of the export; nil with a target, whose compression plan is written again each time.
     func key(for exporter: any Exporter.Type, _ choices: ExportOptionValues) throws -> CacheKey? {

@@ -2,14 +2,15 @@ import AccelByteIO
 import AccelCalibration
 import AccelPackages
 
-/// The outputs of a package over samples, which the cache keeps: a conversion that finds its package there runs nothing.
+/// The outputs of a package or an export over samples, which the cache keeps: a run that finds its result there measures nothing.
 struct KeptOutputs {
     private let key: CacheKey
     private let model: String
     private let cache: Cache?
 
-    init(of package: Digest, samples: Digest, model: String, in cache: Cache?) {
-        key = CacheKey(outputsOf: package, samples: samples)
+    /// - Parameter result: the digest of a package, or that of an export's key.
+    init(of result: Digest, samples: Digest, model: String, in cache: Cache?) {
+        key = CacheKey(outputsOf: result, samples: samples)
         (self.model, self.cache) = (model, cache)
     }
 
@@ -21,12 +22,12 @@ struct KeptOutputs {
         return try? SampledOutputs(JSONField(document, file: "outputs"))
     }
 
-    /// Keeps the figures, and returns them.
-    func keeping(_ outputs: SampledOutputs) -> SampledOutputs {
+    /// Keeps the figures, unless they are there.
+    func keep(_ outputs: SampledOutputs) {
+        guard found == nil else { return }
         let text = JSON.object(outputs.members).text()
         let record = cache?.put(statistics: [ByteView(Array(text.utf8))], for: key, model: model)
         if let record { cache?.publish(record) }
-        return outputs
     }
 }
 

@@ -1,7 +1,8 @@
 import AccelByteIO
-import AccelCalibration
+public import AccelCalibration
 public import AccelFormats
 import AccelPackages
+import AccelWeightCompression
 
 /// An export request: a model or a package, and the format to write.
 public struct ModelExport: Sendable {
@@ -28,6 +29,10 @@ public struct ExportedFiles: Sendable {
     public let cache: CacheOutcome
     /// What the request's target reached; nil without one.
     public let target: TargetResult?
+    /// The outputs over the request's samples with the weights of the export, computed in float32 by accelc; nil without samples.
+    public let outputs: SampledOutputs?
+    /// Whether the samples choose and fit nothing: all of them are as new to the export as other inputs.
+    package let onlyMeasuresSamples: Bool
 }
 
 extension ModelExport {
@@ -62,11 +67,16 @@ extension ModelExport {
         let key = try cache.flatMap { _ in try source.key(for: format, choices) }
         let kind = ExportOutput(format: format, path: output, model: conversion.model)
         var solved: (choice: TargetChoice, plan: PlanFolder?)?
-        let (made, outcome) = try CachedBuild(kind, as: key, in: cache).run {
+        var weights: [CompressedTensor]?
+        var build = CachedBuild(kind, as: key, in: cache)
+        // An export that was made without the samples is found without their figures.
+        build.isAnew = source.requested?.lacksOutputs(of: key?.digest, in: cache) ?? false
+        let (made, outcome) = try build.run {
             let (model, request) = try source.model(
                 for: exporter, searchingWith: schemeLister, settings, output: output, emit: emit)
             let plan = request?.planFolder
             solved = request?.solved.map { ($0.choice, plan) }
+            weights = model.program.weights.map(\.tensor)
             let folder = try AtomicFolder(replacing: output, as: format.output)
             let report = try exporter.export(model, to: folder.path).measured(at: folder.path)
             warnOfSize(report, emit)
@@ -78,8 +88,12 @@ extension ModelExport {
             try draft.plan?.publish(package: nil)
             return draft.report
         }
+        let requested = source.requested
         return ExportedFiles(
-            report: made, cache: outcome, target: solved.map { TargetResult($0.choice, in: $0.plan) })
+            report: made, cache: outcome, target: solved.map { TargetResult($0.choice, in: $0.plan) },
+            outputs: solved?.choice.outputs
+                ?? requested?.outputs(with: weights, of: key?.digest, in: cache, emit: emit),
+            onlyMeasuresSamples: requested?.request.onlyMeasuresSamples ?? false)
     }
 
     /// An exporter that lists which schemes its format lacks, as it does with fallbacks; nil without a target, or without fallbacks.

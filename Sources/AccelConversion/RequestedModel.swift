@@ -184,7 +184,7 @@ struct RequestedModel {
             emit(ConversionEvent(.weight, source.name, done: done, total: plan.count, cache: outcome))
             done += 1
         }
-        kept.prefetch(plan.map { ($0.source, $0.choice.codec) })
+        kept.prefetch(plan.map { ($0.source, $0.choice.codec, calibration.known(of: $0.source.name)?.digest) })
         let (weights, _) = try Parallel.alongside(
             threads: threads, { try digests.complete(except: plan.map(\.source)) }
         ) {
@@ -249,14 +249,37 @@ struct RequestedModel {
             "stored without the method of the recipe")
     }
 
-    /// Returns the outputs over the samples with a package's weights, from the cache if an earlier conversion has measured them; nil
-    /// without samples.
-    func outputs(of package: AcceleratorPackage, in cache: Cache?) throws -> SampledOutputs? {
+    /// Returns the outputs over the samples with the weights of a finished package or export, from the cache if an earlier run has
+    /// measured them; nil without samples. A failure, such as too little memory, is a note: the result is complete.
+    /// - Parameters:
+    ///   - weights: the weights as they are stored; nil if they are not at hand, and then nothing is measured.
+    ///   - digest: identifies them; nil keeps no figures.
+    func outputs(
+        with weights: [CompressedTensor]?, of digest: Digest?, in cache: Cache?, emit: (ConversionEvent) -> Void
+    ) -> SampledOutputs? {
         guard let samples = request.samples, !calibration.samples.isEmpty else { return nil }
-        let kept = KeptOutputs(of: package.digest, samples: samples.digest, model: request.model, in: cache)
-        let outputs = try kept.found ?? kept.keeping(calibration.outputs(with: package.graph.tensors))
-        guard request.onlyMeasuresSamples else { return outputs }
-        return SampledOutputs(sqnr: outputs.sqnr, heldOut: nil, heldOutCount: 0, outputs: outputs.outputs)
+        do {
+            let kept = keptOutputs(of: digest, over: samples, in: cache)
+            guard let outputs = try kept?.found ?? weights.map({ try calibration.outputs(with: $0) }) else {
+                return nil
+            }
+            kept?.keep(outputs)
+            guard request.onlyMeasuresSamples else { return outputs }
+            return SampledOutputs(sqnr: outputs.sqnr, heldOut: nil, heldOutCount: 0, outputs: outputs.outputs)
+        } catch {
+            emit(.note("the outputs over the samples are not measured: \(error)"))
+            return nil
+        }
+    }
+
+    /// Whether there are samples, and the cache has no figures of a result's outputs over them.
+    func lacksOutputs(of digest: Digest?, in cache: Cache?) -> Bool {
+        guard let samples = request.samples, !calibration.samples.isEmpty else { return false }
+        return keptOutputs(of: digest, over: samples, in: cache)?.found == nil
+    }
+
+    private func keptOutputs(of digest: Digest?, over samples: SampleFile, in cache: Cache?) -> KeptOutputs? {
+        digest.map { KeptOutputs(of: $0, samples: samples.digest, model: request.model, in: cache) }
     }
 
     /// Checks that the model's files still match their digests, and publishes the new statistics.

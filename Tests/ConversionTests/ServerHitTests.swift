@@ -52,6 +52,20 @@ struct ServerHitTests {
         }
     }
 
+    @Test("sends no weights that it would not ask for: small ones are compressed faster than fetched")
+    func shards() throws {
+        try withTemporaryFolder { (folder: String) throws in
+            let server = try RemoteCache(
+                url: "http://server/x", transport: FolderServer(folder: "\(folder)/server"))
+            let settings = ConversionSettings(cache: Cache(root: "\(folder)/one", remote: server), threads: 2)
+            let conversion = try Samples.conversion("float16")
+            #expect(try conversion.convert(try WeightShard(1, of: 1), settings).weights.made > 0)
+            #expect(Files.kind(of: "\(folder)/server") == nil)
+            _ = try conversion.convert(to: .folder("\(folder)/a"), settings)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: "\(folder)/server/x/ac").count == 1)
+        }
+    }
+
     @Test("fetches again what is damaged in the local cache, and says so")
     func mended() throws {
         try withTemporaryFolder { (folder: String) throws in

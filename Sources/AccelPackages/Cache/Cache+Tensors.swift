@@ -29,10 +29,11 @@ extension Cache {
     }
 
     /// Stores an encoding.
+    /// - Parameter isShared: sends it to the cache server.
     /// - Returns: The encoding as a view of the cache, so that its memory can be freed; nil if the cache cannot be
     ///   written.
     public func store(
-        _ tensor: CompressedTensor, _ distortion: Distortion, for key: CacheKey, model: String
+        _ tensor: CompressedTensor, _ distortion: Distortion, for key: CacheKey, model: String, isShared: Bool = true
     ) -> CompressedTensor? {
         guard [distortion.squaredError, distortion.energy, distortion.maximumError].allSatisfy(\.isFinite) else {
             return nil
@@ -43,7 +44,7 @@ extension Cache {
             file.path = "sections"
             let record = CacheRecord(key: key, files: [file], model: model, distortion: distortion)
             try folder.putRecord(record)
-            remote?.add(record)
+            if isShared { remote?.add(record) }
             return try tensor.replacingSections(by: try folder.blob(file))
         }
     }

@@ -20,6 +20,8 @@ public final class KeptTensors: Sendable {
     private let counter = Locked(Counts())
     /// The keys that a run with a comparison has added: an equal weight of its own says nothing of earlier results.
     private let added = Locked<Set<Digest>>([])
+    /// The keys that a conversion asks the cache server for.
+    private let shared = Locked<Set<Digest>>([])
 
     /// Counts of the weights so far.
     public struct Counts: Equatable, Sendable {
@@ -60,12 +62,23 @@ public final class KeptTensors: Sendable {
         spill = TensorSpill(beside: output, draft: draft)
     }
 
-    /// Fetches these tensors from the cache server, all at once instead of one by one.
-    public func prefetch(_ wanted: [(source: StoredTensor, codec: any WeightCodec)]) {
-        guard let cache, let remote = cache.remote, comparison == nil else { return }
-        let keys = wanted.filter { $0.source.bytes.count >= Self.claimedBytes && !$0.codec.method.usesStatistics }
-            .compactMap { key($0.source, $0.codec, nil)?.digest }
-        remote.fetch(Set(keys).filter { (try? cache.folder.record($0)) == nil }.sorted(), into: cache)
+    /// Fetches these tensors from the cache server, all at once instead of one by one. Small ones are computed faster, and those whose
+    /// statistics are not known before a run over samples have no key yet. Others than these are not sent to it either.
+    /// - Parameter wanted: the tensors, and the digest of the activation statistics that a codec gets; nil where they are not known.
+    public func prefetch(_ wanted: [(source: StoredTensor, codec: any WeightCodec, statistics: Digest?)]) {
+        guard let cache, let remote = cache.remote else { return }
+        let keys = wanted.filter { $0.source.bytes.count >= Self.claimedBytes }.flatMap { wanted -> [Digest] in
+            let (source, codec, statistics) = wanted
+            guard codec.method.usesStatistics else { return [key(source, codec, nil)?.digest].compactMap(\.self) }
+            guard statistics != nil else { return [] }
+            // The codes without the method are kept where they are the better ones.
+            return [key(source, codec, statistics), key(source, codec.dataFree, statistics), key(source, codec.dataFree, nil)]
+                .compactMap { $0?.digest }
+        }
+        let asked = Set(keys)
+        shared.withLock { $0.formUnion(asked) }
+        guard comparison == nil else { return }
+        remote.fetch(asked.filter { (try? cache.folder.record($0)) == nil }.sorted(), into: cache)
     }
 
     /// Returns a private copy of a tensor to be compressed.
@@ -135,7 +148,8 @@ public final class KeptTensors: Sendable {
                 comparison.noteMissing()
                 added.withLock { _ = $0.insert(key.digest) }
             }
-            if let kept = cache.store(tensor, distortion, for: key, model: model) { return kept }
+            let isShared = shared.withLock { $0.contains(key.digest) }
+            if let kept = cache.store(tensor, distortion, for: key, model: model, isShared: isShared) { return kept }
         }
         counter.withLock { $0.unkept += 1 }
         return try spill.keep([tensor])[0]

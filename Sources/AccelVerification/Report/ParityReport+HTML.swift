@@ -47,7 +47,7 @@ extension ParityReport {
         let digest = packageDigest.map { "<p class=\"soft\">package <code>\($0)</code></p>\n" } ?? ""
         let beyond = failures.prefix(3).map { "<p class=\"bad\">\(XML.escaped("\($0.name): \($0.reason)"))</p>\n" }
             .joined()
-        let more = failures.count > 3 ? "<p><a href=\"#beyond\">All \(Wording.grouped(failures.count))</a></p>\n" : ""
+        let more = failures.count > 3 ? "<p><a href=\"#failures\">All \(Wording.grouped(failures.count))</a></p>\n" : ""
         let remarks = ((runtime.map { ["runtime: \($0.words)"] } ?? []) + limitRemarks)
             .map { "<p class=\"soft\">\(XML.escaped($0))</p>\n" }.joined()
         let foreign = foreignModel.map { "<p class=\"bad\">\(XML.escaped($0))</p>\n" } ?? ""
@@ -74,7 +74,7 @@ extension ParityReport {
         if let worst = outputs.filter({ $0.stage == .outputs }).map(\.metrics.sqnr).min() {
             cells.append(("\(Figure.decibels(worst))\(worst.isFinite ? " dB" : "")", "SQNR of the worst output"))
         }
-        cells.append(("\(failures.count)", "beyond their limits"))
+        cells.append(("\(failures.count)", failures.count == 1 ? "failure" : "failures"))
         cells.append(("\(notCompared.count)", "not compared"))
         return "<div class=\"figures\">\n"
             + cells.map { "<div><b>\(XML.escaped($0.0))</b><span>\($0.1)</span></div>\n" }.joined() + "</div>\n"
@@ -96,8 +96,8 @@ extension ParityReport {
             for row in failures {
                 table.add([.text("\(row.stage.code) \(row.stage.title)"), .name(row.name), .state(row.reason)])
             }
-            html += "<h2 id=\"beyond\">Beyond the limits</h2>\n"
-            html += table.folded(Wording.count(failures.count, "comparison"))
+            html += "<h2 id=\"failures\">Failures</h2>\n"
+            html += table.folded(Wording.count(failures.count, "failure"))
         }
         if !notCompared.isEmpty {
             var table = HTMLTable("stage", "name", "why")

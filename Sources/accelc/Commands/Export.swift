@@ -1,7 +1,9 @@
 import AccelByteIO
+import AccelCalibration
 import AccelConversion
 import AccelFormats
 import AccelPackages
+import AccelVerification
 
 enum ExportCommand: Command {
     static let name = "export"
@@ -96,7 +98,9 @@ enum ExportCommand: Command {
             console.print([
                 "output": .string(output), "format": .string(type.name), "bytes": .integer(Int64(report.byteCount)),
                 "bits_per_weight": .number(report.bitsPerWeight), "cache": .string(outcome.rawValue),
-                "details": report.json, "target": made.target.map { TargetSummary(result: $0).json } ?? .null,
+                "details": report.json, "outputs_sqnr": made.outputs.map { .figure($0.sqnr) } ?? .null,
+                "held_out_sqnr": made.outputs?.heldOut.map { .figure($0) } ?? .null,
+                "outputs": made.outputs?.json ?? .null, "target": made.target.map { TargetSummary(result: $0).json } ?? .null,
                 "warnings": .array((Console.warnings.withLock { $0 } + report.warnings).map { .string($0) }),
                 "seconds": .number((seconds * 1e6).rounded() / 1e6),
             ])
@@ -106,9 +110,9 @@ enum ExportCommand: Command {
             let cached = outcome == .off ? "" : "cache \(outcome.rawValue), "
             let first =
                 "\(written(at: output)): \(size), \(bits) bits per weight, \(cached)\(Text.decimals(seconds, 2)) s"
-            let target =
-                made.target.map { [$0.outputs.line].compactMap(\.self) + TargetSummary(result: $0).lines } ?? []
-            console.summary(([first] + report.lines + target).joined(separator: "\n"))
+            let target = made.target.map { TargetSummary(result: $0) }
+            let outputs = made.outputs?.lines(onlyMeasuresSamples: made.onlyMeasuresSamples, target) ?? []
+            console.summary(([first] + report.lines + outputs).joined(separator: "\n"))
         }
         report.warnings.forEach(console.warning)
         return .success

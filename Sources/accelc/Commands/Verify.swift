@@ -155,7 +155,7 @@ enum VerifyCommand: Command {
     }
 
     /// Removes earlier reports of the paths that are written: they would speak for what cannot be verified at all.
-    private static func removeEarlierReports(_ arguments: Arguments) throws {
+    static func removeEarlierReports(_ arguments: Arguments) throws {
         for (option, kind) in [(report, OutputKind.parityReport), (html, OutputKind.parityPage)] {
             guard let path = arguments[option], Files.kindWithoutFollowing(path) == .file else { continue }
             try kind.requireReplaceable(path)

@@ -10,6 +10,7 @@ enum VerifyReplayCommand: Command {
     static let options = [VerifyCommand.budget, VerifyCommand.report, VerifyCommand.html, CommonOptions.json]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        try VerifyCommand.removeEarlierReports(arguments)
         let runs = try RecordedRuns(try arguments.required(bundle))
         let report = try runs.compare(
             try arguments.required(outputs), budget: try arguments[VerifyCommand.budget].map(Budget.init))

@@ -69,23 +69,12 @@ struct ConversionSummary {
                 coverage.schemeTable(outputSQNR: outputs?.sqnr),
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
                     + (hasUsualShapes ? " (the usual shapes; --shape chooses others)" : ""),
-            ] + [outputs?.line, heldOutLine].compactMap { $0 } + (target?.lines ?? [])
+            ] + (outputs?.lines(onlyMeasuresSamples: onlyMeasuresSamples, target) ?? [])
             + (activations.map { [$0] } ?? [])
             + manifest.provenance.remarks.map { "remark: \($0)" } + [
                 "digest: \(package.digest)"
             ]
         return lines.joined(separator: "\n")
-    }
-
-    /// The outputs over the samples that no weight is fitted to; nil if there are none, and with a target, whose line has them.
-    private var heldOutLine: String? {
-        guard target == nil, let outputs else { return nil }
-        let sqnr =
-            "outputs \(outputs.sqnr.isFinite ? "\(Text.decimals(outputs.sqnr, 2)) dB" : "exact") over the samples"
-        if onlyMeasuresSamples {
-            return "\(sqnr), to which no weight is fitted, as no scheme has a method that uses them"
-        }
-        return outputs.heldOutText.map { "\(sqnr), \($0), to which no weight is fitted" }
     }
 
     /// - Parameter warnings: all warnings of the run.

@@ -33,6 +33,9 @@ enum TargetArguments {
         needs: [.option("target-size"), .option("target-bits"), .option("min-sqnr")])
     static let options = [size, bits, sqnr, plan, noPlan]
 
+    /// The signal-to-noise ratio of float32, whose significands have 24 bits of 6.02 dB each.
+    private static let mostDecibels = 144.0
+
     /// Returns the document of a recipe that may go without a default: a target chooses what no rule says.
     static func completed(_ document: JSON) throws -> JSON {
         guard case .object(let members) = document, document["default"] == nil, document["rules"] != nil,
@@ -65,7 +68,13 @@ enum TargetArguments {
             return CompressionTarget(.bits(try number(bits, text)), text: "bits \(text)")
         }
         if let text = arguments[sqnr] {
-            return CompressionTarget(.sqnr(try number(sqnr, text)), text: "sqnr \(text)")
+            let decibels = try number(sqnr, text)
+            guard decibels <= mostDecibels else {
+                throw RequestError(
+                    "--min-sqnr \(text): no compressed weights reach it, as numbers of float32 have \(Int(mostDecibels)) dB themselves; "
+                        + "outputs of 20 to 40 dB are usual")
+            }
+            return CompressionTarget(.sqnr(decibels), text: "sqnr \(text)")
         }
         return nil
     }

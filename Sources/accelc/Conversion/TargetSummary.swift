@@ -44,8 +44,22 @@ struct TargetSummary {
 }
 
 extension SampledOutputs {
+    /// Sentences on the outputs, and on what the target reached; nil without one.
+    func lines(onlyMeasuresSamples: Bool, _ target: TargetSummary?) -> [String] {
+        [line].compactMap(\.self) + (target?.lines ?? [heldOutLine(onlyMeasuresSamples)].compactMap(\.self))
+    }
+
+    /// The SQNR over the samples that no weight is fitted to; nil if there are none.
+    private func heldOutLine(_ onlyMeasuresSamples: Bool) -> String? {
+        let sqnr = "outputs \(sqnr.isFinite ? "\(Text.decimals(sqnr, 2)) dB" : "exact") over the samples"
+        if onlyMeasuresSamples {
+            return "\(sqnr), to which no weight is fitted, as no scheme has a method that uses them"
+        }
+        return heldOutText.map { "\(sqnr), \($0), to which no weight is fitted" }
+    }
+
     /// The SQNR of each output, where there are several; those of layers share a line.
-    var line: String? {
+    private var line: String? {
         guard outputs.count > 1 else { return nil }
         let groups = FoldedNames.all(outputs, name: \.name) { _ in 0 }
         let figures = groups.map { group in
