@@ -211,7 +211,7 @@ struct GGUFTokenizer {
 
     /// Adds the tokens that end a text, which a file without a tokenizer has too: of several the first two, as `eos` and `eot`.
     private mutating func addStopTokens(_ files: TokenizerFiles, _ vocabulary: Int) throws {
-        for (key, number) in zip(["eos", "eot"], try StopTokens.numbers(in: files.document)) where number < vocabulary {
+        for (key, number) in zip(["eos", "eot"], try TextTokens.stop(in: files.document)) where number < vocabulary {
             add("\(key)_token_id", .uint32(UInt32(number)))
         }
     }

@@ -9,7 +9,12 @@ enum VersionCommand: Command {
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         if arguments.has(CommonOptions.json) {
             let format = "\(PackageFormat.major).\(PackageFormat.minor)"
-            console.print(["version": .string(Tool.version), "package_format": .string(format)])
+            // Tells builds of one version apart.
+            let executable = ProcessEnvironment.executable.flatMap { try? MappedFile($0).bytes }
+            console.print([
+                "version": .string(Tool.version), "package_format": .string(format),
+                "executable": executable.map { .string(SHA256.digest(of: $0).description) } ?? .null,
+            ])
         } else {
             console.summary("accelc \(Tool.version)")
         }

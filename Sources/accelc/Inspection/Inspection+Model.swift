@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelFormats
 import AccelModelFamilies
+import AccelPackages
 import AccelPrograms
 import AccelTensors
 
@@ -22,12 +23,17 @@ extension Inspection {
         let name = type(of: family).modelTypes.first ?? ""
         let architectures = (try? checkpoint.configuration["architectures"].array().map { try $0.string() }) ?? []
         let classes = architectures.isEmpty ? "" : " (\(architectures.joined(separator: ", ")))"
-        let overview = [
+        var overview = [
             "\(checkpoint.folder): family \(name)\(classes), \(Self.size(of: survey.parameters))",
             "  weights: \(checkpoint.files.map { Files.name(of: $0.path) }.joined(separator: ", ")), "
                 + "\(Wording.count(checkpoint.tensors.count, "tensor")), \(Self.size(of: checkpoint.tensors))",
             "  assets: \(checkpoint.assets.map(\.name).joined(separator: ", "))",
         ]
+        let tokens = TextTokens.summary { name in
+            checkpoint.assets.contains { $0.name == name }
+                ? JSONField(try JSON.read("\(checkpoint.folder)/\(name)"), file: "\(checkpoint.folder)/\(name)") : nil
+        }
+        if let tokens { overview.append("  text: \(tokens)") }
         var sections = [overview.joined(separator: "\n")]
         sections += survey.parts.map { Self.text(of: $0) }
         let unused = FoldedNames.all(survey.unused, name: \.name, kind: \.reason).flatMap { group in

@@ -76,6 +76,7 @@ extension Inspection {
             "  assets: \(manifest.assetNames.isEmpty ? "none" : manifest.assetNames.joined(separator: ", "))",
             "  report: \(try state(of: report, package))",
         ]
+        if let tokens = package.textTokens { lines.append("  text: \(tokens)") }
         if provenance.states != .float32 { lines.append("  key/value caches: \(provenance.states.rawValue)") }
         if let activations = try package.activations() { lines.append("  \(activations)") }
         lines += provenance.remarks.map { "  remark: \($0)" }
