@@ -44,7 +44,7 @@ public struct SampleInputs: Sendable {
         guard values.type == type else {
             throw RequestError("\(file): \"\(tensor.name)\" is \(values.type), but the input of \(function) is \(type)")
         }
-        try requireTokens(tensor, role, mask: mask?.flags)
+        try requireKnownNumbers(tensor, role, mask: mask?.flags)
         return values
     }
 
@@ -67,9 +67,9 @@ public struct SampleInputs: Sendable {
         }
     }
 
-    /// - Throws: `RequestError` for a token that is not one of the model's, at a position that counts.
-    private func requireTokens(_ tensor: StoredTensor, _ role: Role?, mask: [Bool]?) throws {
-        guard let reason = role?.foreignToken(in: tensor, mask: mask) else { return }
+    /// - Throws: `RequestError` for a number that has no meaning, such as a token of another model, at a position that counts.
+    private func requireKnownNumbers(_ tensor: StoredTensor, _ role: Role?, mask: [Bool]?) throws {
+        guard let reason = role?.foreignNumber(in: tensor, mask: mask) else { return }
         throw RequestError("\(file): \"\(tensor.name)\": \(reason)")
     }
 
@@ -101,7 +101,7 @@ extension SampleInputs {
         let given = ports.filter { tensors[$0.name] != nil }
         guard !given.isEmpty else { return nil }
         for port in given {
-            try tensors[port.name].map { try requireTokens($0, interface.inputs[port.name], mask: nil) }
+            try tensors[port.name].map { try requireKnownNumbers($0, interface.inputs[port.name], mask: nil) }
         }
         func kind(_ port: FrozenProgram.Port) -> RoleKind? { interface.inputs[port.name]?.kind }
         func shape(_ port: FrozenProgram.Port) -> [Int] { tensors[port.name]?.shape.dimensions ?? [] }

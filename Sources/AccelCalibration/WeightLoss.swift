@@ -46,18 +46,19 @@ public struct WeightLoss: Sendable {
 
     /// Creates an estimate: the loss of the call that reads the weight, and as a remedy the solver's next larger scheme.
     /// - Parameters:
+    ///   - scheme: what made the codes where the encoding's codec does not tell it; nil for the codec.
     ///   - sqnr: in dB, of the call's result with the stored weight against that with the original one.
     ///   - isAllowed: what the file of the weight can have; nil for no limit.
     public init(
-        estimating tensor: CompressedTensor, of source: StoredTensor, sqnr: Double, where isAllowed: SchemeFilter? = nil
+        estimating tensor: CompressedTensor, madeBy scheme: (any WeightCodec)? = nil, of source: StoredTensor,
+        sqnr: Double, where isAllowed: SchemeFilter? = nil
     ) {
-        (name, scheme, bytes) = (tensor.name, tensor.codec.values.request, tensor.byteCount)
+        let codec = scheme ?? tensor.codec
+        (name, self.scheme, bytes) = (tensor.name, codec.values.request, tensor.byteCount)
         (self.sqnr, isEstimated) = (sqnr, true)
-        let larger = try? CandidateSchemes.codecs(for: source, like: tensor.codec, where: isAllowed).lazy
+        let larger = try? CandidateSchemes.codecs(for: source, like: codec, where: isAllowed).lazy
             .filter { $0.bytes > tensor.byteCount }
-            .map { codec, bytes in
-                Remedy(codec: Remedy.advised(codec, for: tensor.codec), bytes: bytes, sqnr: nil)
-            }.first
+            .map { Remedy(codec: Remedy.advised($0.codec, for: codec), bytes: $0.bytes, sqnr: nil) }.first
         remedy = larger ?? nil
     }
 
@@ -126,11 +127,13 @@ extension [WeightLoss] {
     /// Measures the loss of weights over samples, and looks for remedies for those that lose most.
     /// - Parameters:
     ///   - stored: the encodings; those that the part does not read are left out.
+    ///   - schemes: the schemes that made the codes of encodings whose codecs do not tell it.
     ///   - samples: samples of the part with its original weights.
     ///   - isAllowed: the schemes that a remedy may have; nil for no limit.
     /// - Returns: the weights in the order of their loss.
     public init(
-        of stored: [CompressedTensor], over samples: CalibrationSamples, where isAllowed: SchemeFilter? = nil,
+        of stored: [CompressedTensor], madeBy schemes: [String: any WeightCodec] = [:],
+        over samples: CalibrationSamples, where isAllowed: SchemeFilter? = nil,
         threads: Int
     ) throws {
         let constants = samples.part.constants.filter(\.isWeight).compactMap(\.tensor)
@@ -142,18 +145,19 @@ extension [WeightLoss] {
             return
         }
         let runs = try IsolatedRuns(samples, threads: threads)
-        let wantsStatistics = read.contains { $0.codec.method.usesStatistics }
+        let codecs = encoded.mapValues { schemes[$0.name] ?? $0.codec }
+        let wantsStatistics = codecs.values.contains { $0.method.usesStatistics }
         var losses: [WeightLoss] = []
         try runs.forEach(of: read.compactMap { sources[$0.name] }, wantsStatistics: wantsStatistics) {
             source, statistics, error in
-            guard let tensor = encoded[source.name] else { return }
+            guard let tensor = encoded[source.name], let codec = codecs[source.name] else { return }
             let alone =
                 tensor.codec.method == .gptq
                 ? try CompressedTensor.compressing(source, with: tensor.codec, given: statistics, threads: threads)
                     .tensor : tensor
             losses.append(
                 WeightLoss(
-                    tensor.name, tensor.codec.values.request, bytes: tensor.byteCount, error: try error(alone)))
+                    tensor.name, codec.values.request, bytes: tensor.byteCount, error: try error(alone)))
         }
         losses = losses.ranked
         let worst = losses.prefix(WeightLoss.treated).filter { $0.sqnr.isFinite }
@@ -161,7 +165,7 @@ extension [WeightLoss] {
             source, statistics, error in
             guard let index = losses.firstIndex(where: { $0.name == source.name }) else { return }
             losses[index].remedy = try WeightLoss.Remedy.finding(
-                for: source, encoded[source.name]?.codec, losses[index], statistics, error, where: isAllowed,
+                for: source, codecs[source.name], losses[index], statistics, error, where: isAllowed,
                 threads: threads)
         }
         self = losses

@@ -114,7 +114,7 @@ extension Conversion {
             return package
         }
         try model.planFolder?.publish(package: package.digest)
-        model.withoutMethod(in: package).map(ConversionEvent.note).forEach(emit)
+        model.withoutMethod(package.graph.tensors).map(ConversionEvent.note).forEach(emit)
         return ConvertedPackage(
             package: package, cache: outcome, comparison: build.comparison,
             hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights,

@@ -223,8 +223,8 @@ struct RequestedModel {
 
     /// A sentence on weights that are stored without the method of their scheme, because the samples did not bear it out, or because
     /// they have no inputs; none if there are none.
-    func withoutMethod(in package: AcceleratorPackage) -> [String] {
-        let stored = Dictionary(package.graph.tensors.map { ($0.name, $0.codec.method) }) { first, _ in first }
+    func withoutMethod(_ weights: [CompressedTensor]) -> [String] {
+        let stored = Dictionary(weights.map { ($0.name, $0.codec.method) }) { first, _ in first }
         let names = plan.filter {
             $0.choice.codec.method.usesStatistics && stored[$0.source.name] == CalibrationMethod.nearest
         }.map(\.source.name)

@@ -2,6 +2,7 @@ import AccelByteIO
 public import AccelPackages
 import AccelPrograms
 public import AccelTensors
+public import AccelWeightCompression
 
 /// An open model of any format, the input of `convert`, `export`, `verify`, `inspect`, `decompress` and `diff`.
 public protocol ModelSource: Sendable {
@@ -18,7 +19,8 @@ public protocol ModelSource: Sendable {
     /// Whether the files have a tokenizer that packages do not get, which `remarks` say.
     var hasUnreadTokenizer: Bool { get }
     /// The weights whose codes another search may have made than the one of their scheme, such as one by an importance matrix.
-    var freeCodes: Set<String> { get }
+    /// With the scheme that made them as far as the files tell.
+    var freeCodes: [String: any WeightCodec] { get }
     /// The files that were opened so far. A conversion records their digests and checks them again at its end.
     var files: ModelFiles { get }
     /// Sources that are not among `files`, with digests from the format's own checks.
@@ -79,7 +81,7 @@ extension ModelSource {
     public var remarks: [String] { [] }
     public var deviations: [String] { [] }
     public var hasUnreadTokenizer: Bool { false }
-    public var freeCodes: Set<String> { [] }
+    public var freeCodes: [String: any WeightCodec] { [:] }
     public var knownSources: [Provenance.Source] { [] }
     public var assets: [Asset] { get throws { [] } }
     public var missingTensors: [String] { get throws { [] } }

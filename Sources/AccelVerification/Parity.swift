@@ -2,6 +2,7 @@ import AccelByteIO
 public import AccelCPURuntime
 public import AccelCalibration
 public import AccelTensors
+public import AccelWeightCompression
 
 /// Compares a package with the model it was made from.
 ///
@@ -31,7 +32,7 @@ public struct Parity: Sendable {
 
         /// The weights of a model of another format whose codes need not be those of a conversion, such as those that a file of another
         /// tool has.
-        public var freeCodes: Set<String> = []
+        public var freeCodes: [String: any WeightCodec] = [:]
 
         /// Creates options; by default all stages run on drawn inputs within the default limits.
         public init(

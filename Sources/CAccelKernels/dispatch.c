@@ -16,14 +16,17 @@ static int is_equal(const char *text, const char *other) {
     return *text == *other;
 }
 
-/// Returns the best instruction set that ACCELC_CPU allows, by its name in the order of `ck_isa`. Any other value, or none, allows
-/// all.
-static ck_isa allowed_isa(void) {
+const char *ck_isa_name(ck_isa isa) {
     static const char *const names[] = {"scalar", "neon", "neondot", "neoni8mm", "neonbf16", "avx2", "avx512", "avx512vnni",
-                                        "avx512vbmi", "avx512bf16"};
+                                        "avx512vbmi", "avx512bf16", "amx"};
+    return (unsigned)isa <= CK_AMX ? names[isa] : 0;
+}
+
+/// Returns the best instruction set that ACCELC_CPU allows. A value that is no name, or none, allows all.
+static ck_isa allowed_isa(void) {
     const char *limit = getenv("ACCELC_CPU");
     for (int isa = CK_SCALAR; limit && isa < CK_AMX; isa++)
-        if (is_equal(limit, names[isa])) return (ck_isa)isa;
+        if (is_equal(limit, ck_isa_name((ck_isa)isa))) return (ck_isa)isa;
     return CK_AMX;
 }
 

@@ -37,6 +37,7 @@ struct Accelc {
             arguments.seconds(CommonOptions.timeout).map(Interruption.after)
             try console.configure(arguments)
             try MachineMemory.checkVariable()
+            try ProcessorLimit.checkVariable()
             try arguments.requireKinds()
             try arguments.requireReplaceableOutputs()
             let start = ContinuousClock.now

@@ -147,6 +147,7 @@ public struct DecodingPlan: Sendable {
         guard start >= 0 else {
             throw RequestError("\(file): the position of the first token is negative")
         }
+        try requireEarlierTokens(file)
         let needed = start + count + max(more - 1, 0)
         let fitting = try agreeing(first, file).compactMap { cache -> (cache: Cache, blocks: [TokenBlocks.Block])? in
             guard cache.capacity >= needed, first == nil || cache.feeds.contains(where: { $0.function == first }),
@@ -289,6 +290,19 @@ extension DecodingPlan {
                 "\(file): \"\(feed.position)\" is missing: the state \"\(state.name)\" holds earlier tokens; give the number of "
                     + "them, I64[1]")
         }
+    }
+
+    /// Tokens from a later position on would read caches of zeros as those of the tokens before them.
+    private func requireEarlierTokens(_ file: String) throws {
+        let names = caches.flatMap { cache in
+            cache.feeds.flatMap { program.functions[$0.function].states(.keyValueCache).map(\.name) }
+        }
+        guard start > 0, !names.isEmpty, !caches.contains(where: { $0.seeds.contains { names.contains($0.name) } })
+        else { return }
+        throw RequestError(
+            "\(file): \"\(ports.position)\" is \(start), and the file has no caches of the \(Wording.count(start, "token")) before: leave it "
+                + "out for a text that begins here, or give what run --save-states wrote, with \"\(names[0])\" and the others"
+        )
     }
 
     /// A decoder whose states of an encoder are not there would run on zeros.

@@ -92,13 +92,13 @@ public struct FunctionInputs: Sendable {
         return (inputs, given)
     }
 
-    /// Checks that tokens are of the vocabulary of each function that takes them.
-    /// - Throws: `RequestError` for a token that is not one of the model's.
-    func requireTokens(of functions: [FunctionPlan]) throws {
+    /// Checks that tokens are of the vocabulary of each function that takes them, and that masks are 0 and 1.
+    /// - Throws: `RequestError` for a number that has no meaning.
+    func requireKnownNumbers(of functions: [FunctionPlan]) throws {
         for function in functions {
             for port in function.inputs {
                 guard let tensor = tensors[port.name],
-                    let reason = function.interface.inputs[port.name]?.foreignToken(in: tensor)
+                    let reason = function.interface.inputs[port.name]?.foreignNumber(in: tensor)
                 else { continue }
                 throw RequestError("\(file): input \"\(port.name)\" of \(function.name): \(reason)")
             }

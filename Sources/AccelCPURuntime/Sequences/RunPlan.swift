@@ -39,7 +39,7 @@ public struct RunPlan: Sendable {
     ) throws {
         let index = try function.map { try FunctionInputs.index(of: $0, in: program.functions) }
         let inputs = inputs.followingLinks(of: program)
-        try inputs.requireTokens(of: index.map { [program.functions[$0]] } ?? program.functions)
+        try inputs.requireKnownNumbers(of: index.map { [program.functions[$0]] } ?? program.functions)
         (self.generated, self.stopTokens) = (generated, stopTokens)
         interfaces = program.functions.map(\.interface)
         // A file may hold the inputs of all parts. A decoder's are all read, because an encoder runs before it.

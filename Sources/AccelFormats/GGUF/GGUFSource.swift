@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelPackages
 public import AccelTensors
-import AccelWeightCompression
+public import AccelWeightCompression
 
 /// A GGUF model as a source: the programs of its family with decoded weights, under the names of checkpoints.
 public struct GGUFSource: SingleModelSource {
@@ -11,7 +11,7 @@ public struct GGUFSource: SingleModelSource {
     let folder: String
     let encoded: [String: CompressedTensor]
     let fileBytes: [String: Int]
-    public let freeCodes: Set<String>
+    public let freeCodes: [String: any WeightCodec]
     let plain: [StoredTensor]
     let names: Set<String>
     public let hasUnreadTokenizer: Bool
@@ -34,7 +34,7 @@ public struct GGUFSource: SingleModelSource {
         let reader = GGUFReader(read.architecture, configuration, try GGUFFolder.types(in: parts[0]))
         let schemes = try GGUFFolder.schemes(in: parts[0])
         var (encoded, plain) = ([String: CompressedTensor](), [StoredTensor]())
-        var (bytes, free) = ([String: Int](), Set<String>())
+        var (bytes, free) = ([String: Int](), [String: any WeightCodec]())
         for part in parts {
             for tensor in part.tensors where !Self.settings.contains(tensor.name) {
                 let scheme = schemes?[tensor.name]
@@ -43,7 +43,7 @@ public struct GGUFSource: SingleModelSource {
                 case .encoded(let weight):
                     (encoded[weight.name], bytes[weight.name]) = (weight, tensor.bytes.count)
                     let isKnown = schemes != nil && scheme?.method != .weighted
-                    if !isKnown { free.insert(weight.name) }
+                    if !isKnown { free[weight.name] = scheme ?? weight.codec }
                 }
             }
         }

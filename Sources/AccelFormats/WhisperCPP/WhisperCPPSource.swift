@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelPackages
 public import AccelTensors
-import AccelWeightCompression
+public import AccelWeightCompression
 
 /// A file of whisper.cpp as a source: the programs of Whisper with decoded weights, under the names of checkpoints.
 public struct WhisperCPPSource: SingleModelSource {
@@ -13,7 +13,7 @@ public struct WhisperCPPSource: SingleModelSource {
     let plain: [StoredTensor]
     let names: Set<String>
     /// Files do not say how their codes were searched for.
-    public var freeCodes: Set<String> { Set(encoded.keys) }
+    public var freeCodes: [String: any WeightCodec] { encoded.mapValues(\.codec) }
 
     /// - Throws: `FormatError` if the file is corrupt, or lacks a tensor; `RequestError` if it cannot be read.
     init(_ path: String) throws {

@@ -43,7 +43,7 @@ struct SampleDecoding {
         else { return nil }
         let (rows, width) = (port.shape.dimensions[0], tokens.shape.dimensions[1])
         guard width > 0, rows > 0 else { return nil }
-        if let reason = decoder.interface.inputs[port.name]?.foreignToken(
+        if let reason = decoder.interface.inputs[port.name]?.foreignNumber(
             in: tokens, mask: samples.tensors[SampleInputs.maskName].map { HostTensor($0).flags })
         {
             throw RequestError("\(samples.file): \"\(port.name)\": \(reason)")

@@ -64,7 +64,8 @@ extension ProgramStages {
                 }
             }
             found.ranked += try [WeightLoss](
-                of: left, over: samples, where: options.isExpressible, threads: options.threads)
+                of: left, madeBy: options.freeCodes, over: samples, where: options.isExpressible,
+                threads: options.threads)
         }
         found.ranked = found.ranked.ranked
         return found
@@ -86,7 +87,9 @@ extension ProgramStages {
         }
         return stored.compactMap { tensor in
             guard let sqnr = least[tensor.name], let source = sources[tensor.name] else { return nil }
-            return WeightLoss(estimating: tensor, of: source, sqnr: sqnr, where: options.isExpressible)
+            return WeightLoss(
+                estimating: tensor, madeBy: options.freeCodes[tensor.name], of: source, sqnr: sqnr,
+                where: options.isExpressible)
         }.ranked
     }
 

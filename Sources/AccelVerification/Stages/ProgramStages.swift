@@ -84,7 +84,7 @@ struct ProgramStages: StageRunner {
         var stage = WeightStage(program: program, model: model, budget: options.budget, threads: options.threads)
         // The other stages only have to know which weights have lost something.
         stage.provesCodes = options.stages.contains(.weights)
-        stage.freeCodes = options.freeCodes
+        stage.freeCodes = Set(options.freeCodes.keys)
         if let package {
             stage.recorded = Dictionary(try package.coverage.map { ($0.tensor.name, $0.distortion) }) { first, _ in
                 first

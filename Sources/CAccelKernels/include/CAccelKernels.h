@@ -34,6 +34,8 @@ typedef enum {
 /// neoni8mm, neonbf16, avx2, avx512, avx512vnni, avx512vbmi, avx512bf16, amx). It is CK_AVX512 with VNNI, VBMI, BF16 or AMX, too,
 /// and CK_NEON with products of bytes or of bfloat16.
 ck_isa ck_current_isa(void);
+/// Returns the name that ACCELC_CPU has for a set; NULL for a number that is none.
+const char *ck_isa_name(ck_isa isa);
 /// For tests: uses at most `isa` (a set that the processor lacks is ignored). Returns the set that is now in use.
 ck_isa ck_limit_isa(ck_isa isa);
 

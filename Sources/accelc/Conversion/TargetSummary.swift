@@ -15,7 +15,7 @@ struct TargetSummary {
         let reached =
             "target \(result.target): \(weights), outputs \(Text.decimals(result.outputSQNR, 2)) dB over the samples"
             + (result.outputs.heldOutText.map { ", \($0), by which the schemes were chosen" }
-                ?? ", to which the weights are fitted: verify --inputs tells of others")
+                ?? ", \(SampledOutputs.fitted)")
         guard let plan = result.plan else { return [reached] }
         return [
             reached,
@@ -44,18 +44,21 @@ struct TargetSummary {
 }
 
 extension SampledOutputs {
+    /// What is said of samples of which none are held out.
+    fileprivate static let fitted = "to which the weights are fitted: verify --inputs tells of others"
+
     /// Sentences on the outputs, and on what the target reached; nil without one.
     func lines(onlyMeasuresSamples: Bool, _ target: TargetSummary?) -> [String] {
-        [line].compactMap(\.self) + (target?.lines ?? [heldOutLine(onlyMeasuresSamples)].compactMap(\.self))
+        [line].compactMap(\.self) + (target?.lines ?? [heldOutLine(onlyMeasuresSamples)])
     }
 
-    /// The SQNR over the samples that no weight is fitted to; nil if there are none.
-    private func heldOutLine(_ onlyMeasuresSamples: Bool) -> String? {
+    /// The SQNR over all samples, and over those that no weight is fitted to.
+    private func heldOutLine(_ onlyMeasuresSamples: Bool) -> String {
         let sqnr = "outputs \(sqnr.isFinite ? "\(Text.decimals(sqnr, 2)) dB" : "exact") over the samples"
         if onlyMeasuresSamples {
             return "\(sqnr), to which no weight is fitted, as no scheme has a method that uses them"
         }
-        return heldOutText.map { "\(sqnr), \($0), to which no weight is fitted" }
+        return "\(sqnr), \(heldOutText.map { "\($0), to which no weight is fitted" } ?? Self.fitted)"
     }
 
     /// The SQNR of each output, where there are several; those of layers share a line.
