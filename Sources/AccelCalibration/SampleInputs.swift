@@ -88,16 +88,28 @@ public struct SamplesTooLong: ReportedError {
 }
 
 extension SampleInputs {
+    /// The inputs of a function for one run over samples.
+    public struct Run: Sendable {
+        /// By name.
+        public let inputs: [String: HostTensor]
+        /// The number of rows, and of those, from the first on, whose samples no other run has.
+        public let rows: (all: Int, own: Int)
+        /// The number of samples of the file.
+        public let samples: Int
+    }
+
     /// Returns all samples as inputs of a function with fixed sizes, run by run. Samples that are shorter than the function's
     /// positions are filled up behind a mask; longer ones are cut where a mask hides the rest, or where the function is a decoder,
-    /// for which the rest comes later. The last run starts again with the first samples where some are missing.
-    /// - Parameter ports: the function's inputs.
+    /// for which the rest comes later. The last run starts again with the first samples where some are missing, which count once.
+    /// - Parameters:
+    ///   - ports: the function's inputs.
+    ///   - leavesOut: leaves out samples that are too long, if there are others.
     /// - Returns: nil if the file has none of the inputs, or inputs of other sizes.
     /// - Throws: `SamplesTooLong` if more positions of a sample count than the function takes; `RequestError` for tokens of another
     ///   model.
     public func runs(
-        of function: String, _ ports: [FrozenProgram.Port], _ interface: Interface
-    ) throws -> [[String: HostTensor]]? {
+        of function: String, _ ports: [FrozenProgram.Port], _ interface: Interface, leavingOut leavesOut: Bool = false
+    ) throws -> [Run]? {
         let given = ports.filter { tensors[$0.name] != nil }
         guard !given.isEmpty else { return nil }
         for port in given {
@@ -114,6 +126,7 @@ extension SampleInputs {
         var batched = Set(sampled.map(\.name))
         var values = given.reduce(into: [String: HostTensor]()) { $0[$1.name] = tensors[$1.name].map(HostTensor.init) }
         let mask = mask(interface)
+        var fitting = Array(0..<count)
         for port in sampled where shape(port).dropFirst() != port.shape.dimensions.dropFirst() {
             guard port.shape.rank == 2, [.int64, .bool].contains(port.elementType) else { return nil }
             let (found, wanted) = (shape(port)[1], port.shape.dimensions[1])
@@ -126,8 +139,11 @@ extension SampleInputs {
                     batched.insert(own.name)
                 }
             } else if !ports.contains(where: { kind($0) == .position }) {
-                let needed = mask.map { Self.length(of: $0) } ?? found
-                guard needed <= wanted else {
+                let lengths = mask.map { Self.lengths(of: $0) } ?? []
+                let needed = lengths.max() ?? found
+                let short = lengths.count == count ? fitting.filter { lengths[$0] <= wanted } : []
+                if leavesOut, !short.isEmpty { fitting = short }
+                guard needed <= wanted || leavesOut && !short.isEmpty else {
                     throw SamplesTooLong(
                         description:
                             "\(file): \"\(port.name)\" has up to \(needed) positions that count, and \(function) takes \(wanted); "
@@ -136,9 +152,9 @@ extension SampleInputs {
             }
             values[port.name] = values[port.name]?.samples(Array(0..<count), positions: wanted)
         }
-        var runs: [[String: HostTensor]] = []
-        for start in stride(from: 0, to: count, by: size) {
-            let rows = (start..<start + size).map { $0 % count }
+        var runs: [Run] = []
+        for start in stride(from: 0, to: fitting.count, by: size) {
+            let rows = (start..<start + size).map { fitting[$0 % fitting.count] }
             var run: [String: HostTensor] = [:]
             for port in ports {
                 let type = TensorType(port.elementType, shape: port.shape)
@@ -149,16 +165,18 @@ extension SampleInputs {
                 guard let value, value.type == type else { return nil }
                 run[port.name] = value
             }
-            runs.append(run)
+            runs.append(Run(inputs: run, rows: (size, min(size, fitting.count - start)), samples: count))
         }
         return runs
     }
 
-    /// Returns the position after the last one that a mask shows in any sample.
-    private static func length(of mask: HostTensor) -> Int {
-        let width = mask.shape.dimensions.last ?? 0
-        let shown = mask.flags.enumerated().filter(\.element).map { $0.offset % max(width, 1) }
-        return (shown.max() ?? -1) + 1
+    /// Returns the position after the last one that a mask shows, for each sample.
+    private static func lengths(of mask: HostTensor) -> [Int] {
+        let width = max(mask.shape.dimensions.last ?? 0, 1)
+        let flags = mask.flags
+        return stride(from: 0, to: flags.count, by: width).map { start in
+            (flags[start..<start + width].lastIndex(of: true) ?? start - 1) - start + 1
+        }
     }
 }
 

@@ -15,8 +15,10 @@ public struct WeightLoss: Sendable {
     public let scheme: String
     /// The bytes of the stored weight.
     public let bytes: Int
-    /// The SQNR of the outputs in dB, the mean over them; infinite if nothing is lost.
+    /// The SQNR of the outputs in dB, the mean over them; infinite if nothing is lost. Of a model of several parts, the outputs of `part`.
     public let sqnr: Double
+    /// The part of the model whose outputs were measured; nil for an estimate.
+    public private(set) var part: String?
     /// The SQNR is not that of the outputs, but of the call that reads the weight.
     public let isEstimated: Bool
     /// A scheme that would lose less; nil if none was tried, or none was found.
@@ -38,7 +40,8 @@ public struct WeightLoss: Sendable {
     }
 
     /// - Parameter error: of the outputs, squared error over energy.
-    init(_ name: String, _ scheme: String, bytes: Int, error: Double, remedy: Remedy? = nil) {
+    init(_ name: String, _ scheme: String, bytes: Int, error: Double, in part: String? = nil, remedy: Remedy? = nil) {
+        self.part = part
         (self.name, self.scheme, self.bytes, isEstimated) = (name, scheme, bytes, false)
         sqnr = Self.decibels(error)
         self.remedy = remedy
@@ -71,6 +74,7 @@ public struct WeightLoss: Sendable {
         bytes = try document["bytes"].int(in: 0...Int.max)
         sqnr = try figure(document["sqnr"])
         isEstimated = try document["estimated"].bool()
+        part = document["part"].exists ? try document["part"].string() : nil
         let field = document["remedy"]
         guard field.value != .null else { return }
         remedy = Remedy(
@@ -104,12 +108,12 @@ public struct WeightLoss: Sendable {
         (try? Recipe.Rule(weight: name, codec: Codecs.codec(scheme)))?.json.text()
     }
 
-    /// The members of reports: `name`, `compress`, `bytes`, `sqnr`, `estimated`, and `remedy` with its rule.
+    /// The members of reports: `name`, `compress`, `bytes`, `sqnr`, `estimated`, `part`, and `remedy` with its rule.
     /// - Parameter figure: returns a number in the form of the report.
     public func json(figure: (Double) -> JSON) -> JSON {
         [
             "name": .string(name), "compress": .string(scheme), "bytes": .integer(Int64(bytes)), "sqnr": figure(sqnr),
-            "estimated": .bool(isEstimated),
+            "estimated": .bool(isEstimated), "part": part.map(JSON.string) ?? .null,
             "remedy": remedy.map { remedy in
                 [
                     "compress": .string(remedy.scheme), "bytes": .integer(Int64(remedy.bytes)),
@@ -157,7 +161,8 @@ extension [WeightLoss] {
                     .tensor : tensor
             losses.append(
                 WeightLoss(
-                    tensor.name, codec.values.request, bytes: tensor.byteCount, error: try error(alone)))
+                    tensor.name, codec.values.request, bytes: tensor.byteCount, error: try error(alone),
+                    in: samples.part.name))
         }
         losses = losses.ranked
         let worst = losses.prefix(WeightLoss.treated).filter { $0.sqnr.isFinite }

@@ -61,6 +61,7 @@ extension Conversion {
         _ = try model.compressed(plan, keptIn: kept, remembering: memory, digests: digests, emit: emit)
         // Each weight was compressed from a copy that matches its key's digest. Statistics depend on all files, so check those.
         if memory != nil { try model.finish(digests, memory) }
+        kept.share()
         cache.finish()
         guard kept.counts.unkept == 0 else {
             throw RequestError(

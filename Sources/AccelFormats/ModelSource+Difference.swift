@@ -15,6 +15,14 @@ extension ModelSource {
         return PackageDiff(try facts, try other.facts, things: "models")
     }
 
+    /// The bytes of all files of a package or an export; nil for a checkpoint, whose folder may have others.
+    private var fileBytes: Int? {
+        get throws {
+            if let package = (self as? PackagedModel)?.package { return try package.byteCount }
+            return try format.exporter == nil ? nil : Files.byteCount(ofTree: path)
+        }
+    }
+
     /// A line of text for each function, weight and asset, by its name.
     var facts: [PackageDiff.Difference.Subject: [String: String]] {
         get throws {
@@ -39,6 +47,8 @@ extension ModelSource {
                     )
                 }
             ) { first, _ in first }
+            facts[.size] = PackageDiff.sizes(
+                weights: try weights.reduce(0) { $0 + ($1.storedBits + 7) / 8 }, files: try fileBytes)
             facts[.asset] = Dictionary(
                 try assets.map { ($0.name, "\($0.content.count) bytes, \(SHA256.digest(of: $0.content).short)") }
             ) { first, _ in first }

@@ -9,6 +9,8 @@ public struct PackageDiff: Equatable, Sendable {
     public struct Difference: Hashable, Sendable {
         /// The kind of subject.
         public enum Subject: String, Sendable, CaseIterable {
+            /// The bytes of all weights, or of all files.
+            case size
             /// A function: its ports and its nodes.
             case function
             /// A weight: its encoding and its bytes.
@@ -49,6 +51,7 @@ public struct PackageDiff: Equatable, Sendable {
     /// - Throws: `FormatError` if a source map is corrupt.
     public init(_ left: AcceleratorPackage, _ right: AcceleratorPackage) throws {
         guard left.digest != right.digest else { return }
+        compare(.size, try Self.sizes(left), try Self.sizes(right))
         compare(.function, try Self.functions(left), try Self.functions(right))
         compare(.weight, try Self.weights(left), try Self.weights(right))
         compare(.provenance, Self.provenance(left), Self.provenance(right))
@@ -114,6 +117,16 @@ public struct PackageDiff: Equatable, Sendable {
                     "right": .string($0.right),
                 ]
             })
+    }
+
+    /// Returns sizes as facts, by what has them.
+    public static func sizes(weights: Int, files: Int?) -> [String: String] {
+        let all = files.map { ["all files": $0] } ?? [:]
+        return all.merging(["weights": weights]) { first, _ in first }.mapValues { "\(Wording.grouped($0)) bytes" }
+    }
+
+    private static func sizes(_ package: AcceleratorPackage) throws -> [String: String] {
+        sizes(weights: package.manifest.coverage.shares.reduce(0) { $0 + $1.byteCount }, files: try package.byteCount)
     }
 
     private static func functions(_ package: AcceleratorPackage) throws -> [String: String] {

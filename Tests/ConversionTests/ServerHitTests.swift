@@ -66,6 +66,32 @@ struct ServerHitTests {
         }
     }
 
+    @Test("shares a package of the local cache that the server lacks, and one that it has not again")
+    func shared() throws {
+        try withTemporaryFolder { (folder: String) throws in
+            func cache(_ name: String) throws -> Cache {
+                let server = try RemoteCache(
+                    url: "http://server/x", transport: FolderServer(folder: "\(folder)/server"))
+                return Cache(root: "\(folder)/\(name)", remote: server)
+            }
+            let conversion = try Samples.conversion("float16")
+            let alone = ConversionSettings(cache: Cache(root: "\(folder)/one"), threads: 2)
+            _ = try conversion.convert(to: .folder("\(folder)/a"), alone)
+            #expect(Files.kind(of: "\(folder)/server") == nil)
+            let shared = try cache("one")
+            let key = try conversion.cacheKey(in: shared, threads: 2)
+            shared.share(key)
+            let record = "\(folder)/server/x/ac/\(key.digest)"
+            #expect(Files.kind(of: record) == .file)
+            let settings = ConversionSettings(cache: try cache("two"), threads: 2)
+            #expect(try conversion.convert(to: .folder("\(folder)/b"), settings).cache == .serverHit)
+            // A record that the server has is not sent: another content stays.
+            try AtomicFile.write("other", to: record, as: .internal)
+            shared.share(key)
+            #expect(FileManager.default.contents(atPath: record) == Data("other".utf8))
+        }
+    }
+
     @Test("fetches again what is damaged in the local cache, and says so")
     func mended() throws {
         try withTemporaryFolder { (folder: String) throws in

@@ -122,6 +122,12 @@ extension Cache {
         return nil
     }
 
+    /// Sends a package of the local cache to the cache server, if that lacks it.
+    public func share(_ key: CacheKey) {
+        remote?.add(missing: [key.digest], from: folder)
+        finish()
+    }
+
     /// Stores a new package before it is published, because other processes may change it afterwards. Its large files
     /// become read-only files that the cache shares.
     /// - Parameters:

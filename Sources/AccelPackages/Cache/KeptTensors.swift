@@ -72,13 +72,22 @@ public final class KeptTensors: Sendable {
             guard codec.method.usesStatistics else { return [key(source, codec, nil)?.digest].compactMap(\.self) }
             guard statistics != nil else { return [] }
             // The codes without the method are kept where they are the better ones.
-            return [key(source, codec, statistics), key(source, codec.dataFree, statistics), key(source, codec.dataFree, nil)]
-                .compactMap { $0?.digest }
+            return [
+                key(source, codec, statistics), key(source, codec.dataFree, statistics),
+                key(source, codec.dataFree, nil),
+            ]
+            .compactMap { $0?.digest }
         }
         let asked = Set(keys)
         shared.withLock { $0.formUnion(asked) }
         guard comparison == nil else { return }
         remote.fetch(asked.filter { (try? cache.folder.record($0)) == nil }.sorted(), into: cache)
+    }
+
+    /// Sends what the cache server lacks of the tensors that it was asked for, found ones too.
+    public func share() {
+        guard let cache, let remote = cache.remote else { return }
+        remote.add(missing: shared.withLock { $0.sorted() }, from: cache.folder)
     }
 
     /// Returns a private copy of a tensor to be compressed.

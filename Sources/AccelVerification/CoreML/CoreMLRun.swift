@@ -15,16 +15,17 @@ struct CoreMLRun {
     let stored: [String: StoredTensor]
     /// The default tolerance of the package's weakest weight encoding.
     let weakest: SchemeTolerance?
-    /// The inputs of one of several samples of the source's file, by the model's names; nil for a source of one run.
-    var sample: [String: HostTensor]?
+    /// One of several samples of the source's file, by the model's names; nil for a source of one run.
+    var sample: SampleInputs.Run?
 
     /// The runs over the samples of a file that has more of them than a function takes at once, or samples of other lengths; the run
     /// itself for other sources.
-    func bySamples() throws -> [CoreMLRun] {
+    /// - Parameter leavesOut: leaves out samples that are too long for the function, if there are others.
+    func bySamples(leavingOut leavesOut: Bool = false) throws -> [CoreMLRun] {
         guard case .file(let path) = source else { return [self] }
         let matcher = try InputMatcher(file: path)
         guard !interface.takes(matcher.sizes, as: shape),
-            let samples = try package.runs(of: interface, as: shape, matcher)
+            let samples = try package.runs(of: interface, as: shape, matcher, leavingOut: leavesOut)
         else { return [self] }
         return samples.map { sample in
             var run = self
@@ -61,7 +62,8 @@ struct CoreMLRun {
         let actual = try package.run(function: interface.function, inputs: own, states: &states)
         let comparison = CoreMLComparison(
             run: self, model: model, start: start, outputs: actual, states: states,
-            positions: CountedPositions(inputs, of: model?.program.interface), suffix: source.golden?.suffix ?? "")
+            positions: CountedPositions(inputs, of: model?.program.interface).counting(sample?.rows),
+            suffix: source.golden?.suffix ?? "")
         comparison.addSurplus(&result, stage: options.stages.contains(.graph) ? .graph : .outputs)
         func expected(_ stored: [String: StoredTensor], _ model: FrozenProgram) throws -> CoreMLComparison.Expected {
             var states = start.ofModel
@@ -106,7 +108,7 @@ struct CoreMLRun {
 
     /// Returns the tensors of the file by name; empty if inputs are drawn.
     private func tensors() throws -> [String: HostTensor] {
-        if let sample { return sample }
+        if let sample { return sample.inputs }
         let stored: [String: StoredTensor]
         switch source {
         case .seeded: return [:]
@@ -253,8 +255,8 @@ extension CoreMLPackage {
     /// - Parameter shape: the index of the inputs' shapes among the enumerated ones.
     /// - Throws: `RequestError` for samples that are too long, and for tokens of another model.
     func runs(
-        of interface: CoreMLModel.Interface, as shape: Int, _ matcher: InputMatcher
-    ) throws -> [[String: HostTensor]]? {
+        of interface: CoreMLModel.Interface, as shape: Int, _ matcher: InputMatcher, leavingOut leavesOut: Bool = false
+    ) throws -> [SampleInputs.Run]? {
         let names = Dictionary(matcher.tensors.keys.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in
             first
         }
@@ -272,7 +274,7 @@ extension CoreMLPackage {
                     name: name, elementType: input.type.dataType.isFloatingPoint ? .float32 : .int64,
                     shape: Shape(interface.sizes(of: input, as: shape) ?? [])))
         }
-        return try matcher.samples?.runs(of: interface.function, ports, known)
+        return try matcher.samples?.runs(of: interface.function, ports, known, leavingOut: leavesOut)
     }
 
     func noFunction(takes matcher: InputMatcher) -> RequestError {

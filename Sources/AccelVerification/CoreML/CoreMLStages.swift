@@ -120,6 +120,10 @@ struct CoreMLStages: StageRunner {
         guard options.stages.contains(.weights) else { return }
         (report.weights, report.weightMetrics) = (result.weights, result.metrics)
         report.notCompared += result.notCompared
+        // Codes are compared exactly by the export made again, whose differences are the structure's where that is asked for.
+        if !options.stages.contains(.structure), let remake {
+            report.misfits = remake.finding.differences.map { "\($0.name): \($0.reason)" }
+        }
         if !result.unproved.isEmpty {
             report.remark(
                 "codes of \(Wording.count(result.unproved.count, "weight")) are held to limits only, as their forms do not "
@@ -150,7 +154,7 @@ struct CoreMLStages: StageRunner {
     ) throws {
         var done: Set<FunctionShape> = []
         var count = 0
-        var refusal: SamplesTooLong?
+        var refused: [(run: CoreMLRun, error: SamplesTooLong)] = []
         let interfaces = package.model.interfaces
         if let golden = options.inputs.golden, golden.isDecoding {
             progress(.outputs, 0)
@@ -182,7 +186,7 @@ struct CoreMLStages: StageRunner {
                         do {
                             runs = try run.bySamples()
                         } catch let error as SamplesTooLong {
-                            refusal = refusal ?? error
+                            refused.append((run, error))
                             continue
                         }
                         for run in runs where try add(run, &report) {
@@ -193,7 +197,17 @@ struct CoreMLStages: StageRunner {
                 }
             }
             if case .file(let path) = options.inputs {
-                if done.isEmpty, let refusal { throw refusal }
+                if done.isEmpty, let refusal = refused.first { throw refusal.error }
+                // Another function takes all samples.
+                for (run, _) in refused {
+                    let runs = (try? run.bySamples(leavingOut: true)) ?? []
+                    for run in runs where try add(run, &report) {
+                        done.insert(FunctionShape(run.interface, run.shape))
+                        count += 1
+                    }
+                    report.leaveOut(
+                        run.function, taken: runs.compactMap(\.sample?.rows.own), of: runs.first?.sample?.samples)
+                }
                 guard !done.isEmpty else { throw package.noFunction(takes: try InputMatcher(file: path)) }
                 report.countRuns(count)
                 report.joinSamples()

@@ -30,11 +30,12 @@ public struct RecordedRuns: Sendable {
     /// Runs every function of the package with the reference implementation of its operations, and writes the inputs
     /// and outputs. A decoder's golden defines the runs. On a file of more samples than its batch a function runs on one
     /// after the other; otherwise it runs once. Functions that a file has no inputs for run on inputs that are drawn.
-    /// - Returns: The number of runs, and the functions whose inputs were drawn although there is a file.
+    /// - Returns: The number of runs, the functions whose inputs were drawn although there is a file, and remarks on samples that a function
+    ///   leaves out since they are too long for it.
     /// - Throws: `RequestError` (unavailable) if the inputs of a file fit no function.
     public static func record(
         _ package: CoreMLPackage, on source: InputSource, to path: String
-    ) throws -> (runs: Int, drawn: [String]) {
+    ) throws -> (runs: Int, drawn: [String], leftOut: [String]) {
         // A function that enumerates its shapes is one of each of them.
         let variants = package.model.interfaces.flatMap { interface in
             interface.enumeratedShapes.enumerated().map { Variant(interface: interface, shape: $0, sizes: $1.shapes) }
@@ -44,7 +45,7 @@ public struct RecordedRuns: Sendable {
             try package.program(function: $0.interface.function, shapes: $0.sizes)
         }
         var (runs, given, made): ([Run], [HostRow], [HostRow]) = ([], [], [])
-        let (sequences, drawn) = try Self.sequences(package, variants, functions, source)
+        let (sequences, drawn, leftOut) = try Self.sequences(package, variants, functions, source)
         for (number, sequence) in sequences.enumerated() {
             var states: [String: HostTensor] = [:]
             var before: [String: HostTensor] = [:]
@@ -89,7 +90,7 @@ public struct RecordedRuns: Sendable {
             of: members, listing: [Self.inputs, Self.outputs], in: folder.path)
         try AtomicFile.write(document, to: "\(folder.path)/\(list)", as: .internal)
         try folder.commit()
-        return (runs.count, drawn)
+        return (runs.count, drawn, leftOut)
     }
 
     /// A function with one of the shapes that it enumerates.
@@ -107,10 +108,11 @@ public struct RecordedRuns: Sendable {
         var carried: [String: String] = [:]
     }
 
-    /// Returns the steps of each sequence, and the functions whose inputs are drawn although the source has a file.
+    /// Returns the steps of each sequence, the functions whose inputs are drawn although the source has a file, and remarks on samples that
+    /// a function leaves out.
     private static func sequences(
         _ package: CoreMLPackage, _ variants: [Variant], _ functions: [FrozenProgram], _ source: InputSource
-    ) throws -> (sequences: [[Step]], drawn: [String]) {
+    ) throws -> (sequences: [[Step]], drawn: [String], leftOut: [String]) {
         if let golden = source.golden, golden.isDecoding {
             let sequences = try package.decoding(of: golden, [], stored: [:], weakest: nil).sequences.map { sequence in
                 sequence.blocks.map { block in
@@ -121,7 +123,7 @@ public struct RecordedRuns: Sendable {
                         carried: block.step.carried)
                 }
             }
-            return (sequences, [])
+            return (sequences, [], [])
         }
         let matcher: InputMatcher? =
             switch source {
@@ -129,18 +131,34 @@ public struct RecordedRuns: Sendable {
             case .golden(let golden): InputMatcher(golden: golden)
             case .file(let path): try InputMatcher(file: path)
             }
+        func recorded(_ index: Int, leavingOut leavesOut: Bool) throws -> (inputs: [[String: HostTensor]], leftOut: Int)
+        {
+            let (interface, shape) = (variants[index].interface, variants[index].shape)
+            return try matcher.map {
+                try package.recordedInputs(of: functions[index], interface, shape, $0, leavingOut: leavesOut)
+            } ?? ([], 0)
+        }
+        var given = try functions.indices.map { try recorded($0, leavingOut: false) }
+        // Where a function takes all samples, one that is too short for some takes the others.
+        if given.contains(where: { !$0.inputs.isEmpty }) {
+            for index in given.indices where given[index].inputs.isEmpty {
+                given[index] = try recorded(index, leavingOut: true)
+            }
+        }
         var (sequences, drawn): ([[Step]], [String]) = ([], [])
         for (index, function) in functions.enumerated() {
-            let (interface, shape) = (variants[index].interface, variants[index].shape)
-            let given = try matcher.map { try package.recordedInputs(of: function, interface, shape, $0) } ?? []
-            for inputs in given { sequences.append([Step(function: index, inputs: inputs)]) }
-            guard given.isEmpty else { continue }
+            let interface = variants[index].interface
+            for inputs in given[index].inputs { sequences.append([Step(function: index, inputs: inputs)]) }
+            guard given[index].inputs.isEmpty else { continue }
             let inputs = SeededInputs(seed: source.samplingSeed).inputs(for: function)
             sequences.append([Step(function: index, inputs: function.recordedInputs(inputs) ?? inputs)])
             if matcher != nil { drawn.append(interface.function) }
         }
         if let matcher, drawn.count == functions.count { throw package.noFunction(takes: matcher) }
-        return (sequences, drawn)
+        let leftOut = zip(variants, given).filter { $0.1.leftOut > 0 }.map {
+            "\($0.interface.function) leaves out \(Wording.count($1.leftOut, "sample")) that \($1.leftOut == 1 ? "is" : "are") too long for it"
+        }
+        return (sequences, drawn, leftOut)
     }
 
     /// Writes integers as I32, the integer type of Core ML.
@@ -223,14 +241,21 @@ public struct RecordedRuns: Sendable {
 extension CoreMLPackage {
     /// Returns the inputs of a function's runs on a file; empty if the file has none for it.
     fileprivate func recordedInputs(
-        of function: FrozenProgram, _ interface: CoreMLModel.Interface, _ shape: Int, _ matcher: InputMatcher
-    ) throws -> [[String: HostTensor]] {
+        of function: FrozenProgram, _ interface: CoreMLModel.Interface, _ shape: Int, _ matcher: InputMatcher,
+        leavingOut leavesOut: Bool
+    ) throws -> (inputs: [[String: HostTensor]], leftOut: Int) {
         let whole = matcher.tensors.mapValues { HostTensor($0) }
-        if takes(matcher), let inputs = function.recordedInputs(whole) { return [inputs] }
-        let runs: [[String: HostTensor]]
-        do { runs = try self.runs(of: interface, as: shape, matcher) ?? [whole] } catch is SamplesTooLong { return [] }
-        let inputs = runs.compactMap { function.recordedInputs($0) }
-        return inputs.count == runs.count ? inputs : []
+        if takes(matcher), let inputs = function.recordedInputs(whole) { return ([inputs], 0) }
+        let runs: [SampleInputs.Run]?
+        do {
+            runs = try self.runs(of: interface, as: shape, matcher, leavingOut: leavesOut)
+        } catch is SamplesTooLong {
+            return ([], 0)
+        }
+        let given = runs?.map(\.inputs) ?? [whole]
+        let inputs = given.compactMap { function.recordedInputs($0) }
+        let taken = runs?.reduce(0) { $0 + $1.rows.own } ?? 0
+        return inputs.count == given.count ? (inputs, (runs?.first?.samples ?? taken) - taken) : ([], 0)
     }
 }
 

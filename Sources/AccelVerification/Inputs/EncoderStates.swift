@@ -30,8 +30,9 @@ struct EncoderStates {
             let missing = missing(run)
             guard !missing.isEmpty else { return run }
             guard let values = Self.values(of: missing.map(\.port), in: made[number] ?? []) else { return nil }
-            let states = run.feed.states.merging(values) { $1 }
-            return (run.function, FunctionFeed(inputs: run.feed.inputs, states: states), true)
+            var feed = run.feed
+            feed.states.merge(values) { $1 }
+            return (run.function, feed, true)
         }
         if given.isEmpty, let lost = runs.first {
             let advice =

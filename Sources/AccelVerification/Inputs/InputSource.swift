@@ -58,6 +58,10 @@ struct FunctionFeed {
     /// Returns a drawn initial state, which is made each time that it is needed: those of a large cache take more memory
     /// than the layer that reads them. nil draws none.
     var drawnState: ((String) -> HostTensor?)?
+    /// The number of rows, and of those, from the first on, whose samples no other run has; nil if all rows count.
+    var rows: (all: Int, own: Int)?
+    /// The number of samples of the file; nil for no samples.
+    var samples: Int?
 
     /// Returns an initial state; nil for one that starts with the function's own initial value.
     func state(_ name: String) -> HostTensor? { states[name] ?? drawnState?(name) }
@@ -82,15 +86,15 @@ struct InputMatcher {
     }
 
     /// Returns the runs of a function over all samples of the file; empty if they do not fit it.
-    private func feeds(for function: FunctionPlan) throws -> [FunctionFeed] {
+    private func feeds(for function: FunctionPlan, leavingOut leavesOut: Bool = false) throws -> [FunctionFeed] {
         guard let samples else { return feed(for: function).map { [$0] } ?? [] }
         var states: [String: HostTensor] = [:]
         for state in function.states where tensors[state.name] != nil {
             guard let tensor = tensor(for: state.port) else { return [] }
             states[state.name] = tensor
         }
-        let runs = try samples.runs(of: function.name, function.inputs, function.interface) ?? []
-        return runs.map { FunctionFeed(inputs: $0, states: states) }
+        let runs = try samples.runs(of: function.name, function.inputs, function.interface, leavingOut: leavesOut) ?? []
+        return runs.map { FunctionFeed(inputs: $0.inputs, states: states, rows: $0.rows, samples: $0.samples) }
     }
 
     /// Returns the function's inputs from the file, with what stands for missing ones, and the initial value of each state that the file
@@ -130,7 +134,7 @@ struct InputMatcher {
         }
     }
 
-    /// Returns the functions that take the file's inputs.
+    /// Returns the functions that take the file's inputs. Where one takes all samples, one that is too short for some takes the others.
     /// - Throws: `RequestError` with exit status 3 that lists the tensors of the file and the inputs of the functions.
     func functions(of program: ModelPlan) throws -> [(function: Int, feed: FunctionFeed)] {
         let largest = program.functions.map { function in
@@ -139,16 +143,22 @@ struct InputMatcher {
                     .map { TensorType($0.elementType, shape: $0.shape).hostBytes })
         }
         try MachineMemory.require(largest.max() ?? 0, for: "the inputs out of \(file)")
-        var (fitting, refusal): ([(function: Int, feed: FunctionFeed)], SamplesTooLong?) = ([], nil)
+        var fitting: [(function: Int, feed: FunctionFeed)] = []
+        var refusals: [(function: Int, error: SamplesTooLong)] = []
         for index in program.functions.indices {
             do {
                 fitting += try feeds(for: program.functions[index]).map { (function: index, feed: $0) }
             } catch let error as SamplesTooLong {
-                refusal = refusal ?? error
+                refusals.append((index, error))
             }
         }
-        guard fitting.isEmpty else { return fitting }
-        if let refusal { throw refusal }
+        let part = { program.functions[$0].part }
+        for (index, _) in refusals where fitting.contains(where: { part($0.function) == part(index) }) {
+            let short = try? feeds(for: program.functions[index], leavingOut: true)
+            fitting += (short ?? []).map { (function: index, feed: $0) }
+        }
+        guard fitting.isEmpty else { return fitting.sorted { $0.function < $1.function } }
+        if let refusal = refusals.first { throw refusal.error }
         // No shape mends another type, or another number of dimensions.
         let ports = program.functions.flatMap(\.givenPorts)
         for (name, tensor) in tensors.sorted(by: { $0.key < $1.key }) {

@@ -14,6 +14,8 @@ struct SampleDecoding {
         let blocks: [GoldenDecoding.Block]
         /// For each row, the tokens that count; those behind them are padding. Nil if all count.
         let lengths: [Int]?
+        /// The rows of the batch, and those that count, from the first on; the others fill it up. Nil if all count.
+        var rows: (all: Int, own: Int)?
 
         /// Returns the positions of a block's outputs that count.
         func positions(of block: GoldenDecoding.Block, in function: FrozenProgram) -> CountedPositions {
@@ -23,9 +25,11 @@ struct SampleDecoding {
 
         /// - Parameter length: the tokens of a block in a row; nil for a function that takes none.
         func positions(of block: GoldenDecoding.Block, length: Int?) -> CountedPositions {
-            guard let lengths, let length else { return .all }
+            guard let lengths else { return .all }
+            guard let length else { return CountedPositions.all.counting(rows) }
             let start = blocks.lazy.compactMap(\.step.positions).first?.lowerBound ?? 0
             return CountedPositions(block.step, of: length, lengths: lengths, from: start)
+                .counting(rows)
         }
     }
     let sequences: [Sequence]
@@ -53,7 +57,7 @@ struct SampleDecoding {
         }
         var sequences: [Sequence] = []
         for start in stride(from: 0, to: count, by: rows) {
-            // The last run starts again with the first samples where some are missing.
+            // The last run starts again with the first samples where some are missing, which count once.
             let own = (start..<start + rows).map { $0 % count }
             let lengths = own.map { row in
                 shown.map { ($0[row * width..<(row + 1) * width].lastIndex(of: true) ?? row * width) - row * width + 1 }
@@ -71,7 +75,8 @@ struct SampleDecoding {
                 let (blocks, more) = try Self.blocks(
                     program, inputs, tokens: port.name, mayRepeat: isEven, file: samples.file)
             else { return nil }
-            sequences.append(Sequence(blocks: blocks, lengths: lengths.map { $0 + more }))
+            sequences.append(
+                Sequence(blocks: blocks, lengths: lengths.map { $0 + more }, rows: (rows, min(rows, count - start))))
         }
         self.sequences = sequences
     }

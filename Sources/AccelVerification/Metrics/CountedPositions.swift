@@ -13,6 +13,8 @@ struct CountedPositions {
     private let shown: [Bool]
     /// The samples, and the positions of each.
     private let sizes: [Int]
+    /// The samples of the run, and those that count, from the first on; nil if all do.
+    private var rows: (all: Int, own: Int)?
 
     private init(shown: [Bool], sizes: [Int]) { (self.shown, self.sizes) = (shown, sizes) }
 
@@ -26,6 +28,15 @@ struct CountedPositions {
         let shown = mask.integers.map { $0 != 0 }
         let isWhole = shown.allSatisfy { $0 } || !shown.contains(true)
         self = isWhole ? .all : CountedPositions(shown: shown, sizes: mask.shape.dimensions)
+    }
+
+    /// Returns the positions of the first samples, where the others fill up a run.
+    /// - Parameter rows: the samples of the run, and those that count; nil if all do.
+    func counting(_ rows: (all: Int, own: Int)?) -> CountedPositions {
+        guard let rows, rows.own < rows.all else { return self }
+        var copy = self
+        copy.rows = rows
+        return copy
     }
 
     /// The positions of a block of tokens that count: those that it is the first to take, without padding.
@@ -52,12 +63,15 @@ struct CountedPositions {
 
     /// Returns the elements of a tensor that count, in their order.
     func elements(of tensor: HostTensor) -> [Float] {
-        let floats = tensor.floats
+        var floats = tensor.floats
+        if let rows, tensor.shape.dimensions.first == rows.all {
+            floats.removeLast(floats.count / rows.all * (rows.all - rows.own))
+        }
         guard hidesElements(of: tensor.shape) else { return floats }
-        let width = floats.count / shown.count
+        let width = tensor.shape.count / shown.count
         var counted: [Float] = []
         counted.reserveCapacity(shown.count { $0 } * width)
-        for (position, isShown) in shown.enumerated() where isShown {
+        for (position, isShown) in shown.enumerated() where isShown && (position + 1) * width <= floats.count {
             counted += floats[position * width..<(position + 1) * width]
         }
         return counted

@@ -123,15 +123,19 @@ public struct SizeFinding: Sendable {
     public let limit: Double
     /// What sets the limit, e.g. `the profile phone`.
     public let origin: String
+    /// The function that has the value; nil for the package as a whole.
+    let place: String?
     /// The runs that a speed was measured by, and their spread; nil for sizes.
     let measured: SpeedFigure?
 
     static let budget = "the budget"
 
     init(
-        _ resource: Resource, value: Double, limit: Double, origin: String = Self.budget, measured: SpeedFigure? = nil
+        _ resource: Resource, value: Double, limit: Double, origin: String = Self.budget, at place: String? = nil,
+        measured: SpeedFigure? = nil
     ) {
         (self.resource, self.value, self.limit, self.origin) = (resource, value, limit, origin)
+        self.place = place
         self.measured = measured
     }
 
@@ -157,7 +161,9 @@ public struct SizeFinding: Sendable {
             isWithinNoise
             ? "\(figure(value)), with noise up to \(figure(measured?.spread.upperBound ?? value)),"
             : figure(value)
-        return "\(what) \(value) \(relation) \(figure(limit)) of \(origin)" + (measured.map { " (\($0.words))" } ?? "")
+        let place = place.map { " (least: \($0))" } ?? ""
+        return "\(what)\(place) \(value) \(relation) \(figure(limit)) of \(origin)"
+            + (measured.map { " (\($0.words))" } ?? "")
     }
 
     private func figure(_ value: Double) -> String {

@@ -63,10 +63,13 @@ extension ParityReport {
     }
 
     private var keyFigures: String {
-        var cells = [
-            (Figure.bytes(storedBytes), "stored weights"),
-            (Figure.fixed(bitsPerWeight, digits: 2), "bits per weight"),
-        ]
+        var cells =
+            storedElements == 0
+            ? []
+            : [
+                (Figure.bytes(storedBytes), "stored weights"),
+                (Figure.fixed(bitsPerWeight, digits: 2), "bits per weight"),
+            ]
         if !weights.isEmpty {
             let all = weightMetrics
             cells.append(("\(Figure.decibels(all.sqnr))\(all.isExact ? "" : " dB")", "SQNR of all weights"))

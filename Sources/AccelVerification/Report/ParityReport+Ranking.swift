@@ -20,10 +20,13 @@ extension ParityReport {
         var table = TextTable(
             [
                 .init("weights that cost the \(rankedFigure) most"), .init("stored as"), .init("bytes", number: true),
-            ] + rankedTitles.map { .init($0, number: true) })
+            ] + (ranksParts ? [.init("outputs of")] : []) + rankedTitles.map { .init($0, number: true) })
         let advised = advisedLosses
         let shown = losses.filter { loss in (worst + advised).contains { $0.name == loss.name } }
-        for loss in shown { table.add([loss.name, loss.scheme, Figure.bytes(loss.bytes)] + rankedFigures(loss)) }
+        for loss in shown {
+            let part = ranksParts ? [loss.part ?? "-"] : []
+            table.add([loss.name, loss.scheme, Figure.bytes(loss.bytes)] + part + rankedFigures(loss))
+        }
         let all = losses.count > shown.count ? ["  (all \(losses.count) are ranked in --report and --json)"] : []
         let ranked = table.lines(width: width) + all + rankedNotes.map { "  \($0)" }
         return ranked + (advised.isEmpty ? ["  no rule is known by which these lose less"] : advice(for: advised))
@@ -62,7 +65,7 @@ extension ParityReport {
         return [
             "  \(isEstimated ? "rules for these" : "rules that help most for their bytes") (\(Figure.bytes(more)) more), "
                 + (recipeHasRules
-                    ? "before those of its recipe, or in place of one with the same match (recipe of inspect --json), in a file for "
+                    ? "in place of those of its recipe with the same match, and before the others (recipe of inspect --json), in a file for "
                         + "convert --recipe\(samples):"
                     : "in a file for convert --recipe\(samples): {\"default\":\"\(base)\",\"rules\":[...]}")
         ]
@@ -92,6 +95,9 @@ extension ParityReport {
     private var rankedNotes: [String] {
         [
             isEstimated ? "-: not measured, as a run for each weight on inputs of this size would take too long" : nil,
+            ranksParts
+                ? "each weight is ranked by the outputs of its own part; what an encoder loses costs the decoder behind it, too"
+                : nil,
             isFitted
                 ? "of gptq: by gptq on these inputs alone, to which it is fitted, the more the fewer they are; the stored codes make up for "
                     + "errors of other weights too, so that a conversion by the rules tells what they bring" : nil,
@@ -111,6 +117,9 @@ extension ParityReport {
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? ""
     }
 
+    /// The losses are those of several parts of the model, each of its own outputs.
+    private var ranksParts: Bool { Set(losses.map(\.part)).count > 1 }
+
     /// The losses are those of calls, so that no rule is known to help the outputs.
     private var isEstimated: Bool { losses.contains(where: \.isEstimated) }
 
@@ -121,11 +130,15 @@ extension ParityReport {
     var rankingSection: String {
         guard !losses.isEmpty else { return "" }
         var table = HTMLTable(
-            ["weight", "stored as", "bytes#"] + rankedTitles.map { "\($0)#" } + ["a rule that would help"])
+            ["weight", "stored as", "bytes#"] + (ranksParts ? ["outputs of"] : []) + rankedTitles.map { "\($0)#" } + [
+                "a rule that would help"
+            ])
         for loss in losses.prefix(Self.rankedRows) {
             table.add(
                 [.name(loss.name), .text(loss.scheme), .number(Wording.grouped(loss.bytes))]
-                    + rankedFigures(loss).map { .number($0) } + [.name(loss.rule ?? "")])
+                    + (ranksParts ? [.text(loss.part ?? "-")] : []) + rankedFigures(loss).map { .number($0) } + [
+                        .name(loss.rule ?? "")
+                    ])
         }
         let rest = losses.count - Self.rankedRows
         let more =

@@ -186,9 +186,17 @@ public struct ParityReport: Sendable {
     }
 
     /// Records that functions got random inputs, because the file has none for them.
-    mutating func draw(for functions: [String], seed: UInt64) {
-        inputs +=
-            "; \(SeededInputs.words(seed)) for \(functions.joined(separator: ", ")), of whose shapes the file has no inputs, or no states"
+    /// - Parameters:
+    ///   - functions: those that ran on drawn inputs.
+    ///   - calls: those whose calls were compared one by one on drawn inputs, and that ran on the file's otherwise.
+    mutating func draw(for functions: [String], calls: [String] = [], seed: UInt64) {
+        let parts = [
+            functions.isEmpty
+                ? nil : "\(functions.joined(separator: ", ")), of whose shapes the file has no inputs, or no states",
+            calls.isEmpty ? nil : "the calls (S2) of \(calls.joined(separator: ", "))",
+        ].compactMap(\.self)
+        guard !parts.isEmpty else { return }
+        inputs += "; \(SeededInputs.words(seed)) for \(parts.joined(separator: ", and for "))"
         self.seed = seed
     }
 
@@ -254,6 +262,7 @@ public struct ParityReport: Sendable {
     ) throws {
         for limit in limits {
             var measured: SpeedFigure?
+            var place: String?
             let value: Double?
             switch limit.resource {
             case .storedBytes: value = Double(storedBytes)
@@ -263,13 +272,16 @@ public struct ParityReport: Sendable {
                 value = try subject.package.map {
                     Double(try Footprint(of: $0.graph, packageBytes: $0.byteCount).memoryBytes)
                 }
-            case .together: value = together.map(\.sqnr).min()
+            case .together:
+                let least = together.min { ($0.sqnr, $0.function) < ($1.sqnr, $1.function) }
+                (value, place) = (least?.sqnr, together.count > 1 ? least?.function : nil)
             case .speed:
                 measured = try speed()
                 value = measured?.ratio
             }
             if let value {
-                sizes.append(SizeFinding(limit.resource, value: value, limit: limit.limit, measured: measured))
+                sizes.append(
+                    SizeFinding(limit.resource, value: value, limit: limit.limit, at: place, measured: measured))
             }
         }
     }

@@ -33,7 +33,7 @@ struct FunctionRun {
 
     var inputs: [String: HostTensor] { feed.inputs }
     /// The positions whose outputs count.
-    var positions: CountedPositions { CountedPositions(inputs, of: interface) }
+    var positions: CountedPositions { CountedPositions(inputs, of: interface).counting(feed.rows) }
     /// The model's interface, or the plan's without a model.
     var interface: Interface { frozen?.program.interface ?? function.interface }
 

@@ -37,6 +37,9 @@ extension ProgramStages {
             return Losses(ranked: estimates(stored, model.weights))
         }
         var found = Losses()
+        let feeds = try rankedFeeds()
+        /// Whether a function has inputs of the file that was given.
+        func isGiven(_ index: Int) -> Bool { feeds[index]?.isEmpty == false }
         // Those that the inputs of a file fit come first; others run on drawn ones.
         for function in functions.filter({ isGiven($0.index) }) + functions.filter({ !isGiven($0.index) }) {
             let left = stored.filter { weight in !found.ranked.contains { $0.name == weight.name } }
@@ -44,7 +47,7 @@ extension ProgramStages {
             let program = function.frozen.program
             // States are empty, so the position is the first one.
             let positions = program.inputs.map(\.name).filter { program.interface.inputs[$0]?.kind == .position }
-            let feeds = feeds(of: function.index, function.frozen)
+            let feeds = usable(feeds, of: function.index, function.frozen)
             let affordable = Int(Self.mostWork / max(Double(function.work) * Double(left.count) / 2, 1))
             let count = min(feeds.count, Self.mostRuns, max(affordable, 1))
             var samples: CalibrationSamples?
@@ -93,11 +96,49 @@ extension ProgramStages {
         }.ranked
     }
 
-    /// Whether a function has inputs of the file that was given.
-    private func isGiven(_ index: Int) -> Bool { feeds[index]?.isEmpty == false }
+    /// The inputs of each function's runs on a file. Of a decoder, texts that are shorter than its blocks fill them up behind a mask: the
+    /// functions of one token would see the first ones only.
+    private func rankedFeeds() throws -> [Int: [FunctionFeed]] {
+        guard case .file(let path) = options.inputs, let samples = try InputMatcher(file: path).samples else {
+            return feeds
+        }
+        var runs = feeds.sorted { $0.key < $1.key }.flatMap { index, feeds in feeds.map { (function: index, feed: $0) }
+        }
+        for index in program.functions.indices where feeds[index] == nil {
+            runs += texts(of: samples, for: program.functions[index]).map { (index, $0) }
+        }
+        let given = try EncoderStates(program: program, model: model).given(to: runs, file: path)
+        return Dictionary(grouping: given, by: \.function).mapValues { $0.map(\.feed) }
+    }
+
+    /// Returns the texts of a file as blocks of a decoder, from their first tokens on, with a mask of the tokens that count.
+    private func texts(of samples: SampleInputs, for function: FunctionPlan) -> [FunctionFeed] {
+        guard function.input(.position) != nil, let port = function.input(.tokens), port.shape.rank == 2,
+            let tokens = samples.tensors[port.name], tokens.holdsIndices, tokens.shape.rank == 2
+        else { return [] }
+        let (count, width) = (tokens.shape.dimensions[0], tokens.shape.dimensions[1])
+        let (rows, length) = (port.shape.dimensions[0], port.shape.dimensions[1])
+        guard count > 0, width > 0 else { return [] }
+        let mask = samples.tensors[SampleInputs.maskName].map { HostTensor($0) }
+        let shown =
+            mask.flatMap { $0.shape == tokens.shape ? HostTensor($0.integers, $0.shape) : nil }
+            ?? HostTensor([Int64](repeating: 1, count: count * width), tokens.shape)
+        return stride(from: 0, to: count, by: rows).map { start in
+            let own = (start..<start + rows).map { $0 % count }
+            var counts = shown.samples(own, positions: length).integers
+            // The first texts fill up the last batch, and count once.
+            for index in min(rows, count - start) * length..<rows * length { counts[index] = 0 }
+            return FunctionFeed(inputs: [
+                port.name: HostTensor(tokens).samples(own, positions: length),
+                SampleInputs.maskName: HostTensor(counts, Shape([rows, length])),
+            ])
+        }
+    }
 
     /// Returns the inputs of a function's runs: the file's, those that a decoder's golden has for it, or drawn ones.
-    private func feeds(of index: Int, _ frozen: FrozenProgram) -> [FunctionFeed] {
+    private func usable(
+        _ feeds: [Int: [FunctionFeed]], of index: Int, _ frozen: FrozenProgram
+    ) -> [FunctionFeed] {
         var given = feeds[index] ?? []
         if feeds.isEmpty, let golden = options.inputs.golden {
             given = golden.samples.flatMap { sample in

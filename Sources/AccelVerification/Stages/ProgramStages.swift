@@ -201,6 +201,11 @@ struct ProgramStages: StageRunner {
                 let made = Set(given.filter(\.isMade).map(\.function)).subtracting(decoded?.functions ?? [])
                 if !made.isEmpty { report.feedByOriginal(made.sorted().map { program.functions[$0].name }) }
             }
+            for (index, feeds) in feeds.sorted(by: { $0.key < $1.key }) where decoded?.functions.contains(index) != true
+            {
+                report.leaveOut(
+                    program.functions[index].name, taken: feeds.compactMap(\.rows?.own), of: feeds[0].samples)
+            }
             if let golden = options.inputs.golden { requireOutputs(of: golden, running: given) }
             for (index, feed, golden, _) in given {
                 // One sample is enough for the operators.
@@ -212,7 +217,7 @@ struct ProgramStages: StageRunner {
             }
             for index in decoded?.functions ?? [] { done[index, default: []].formUnion([.graph, .outputs]) }
         }
-        var drawn: [String] = []
+        var (drawn, calls): ([String], [String]) = ([], [])
         let seed = options.inputs.seed ?? InputSource.defaultSeed
         for (index, function) in program.functions.enumerated() {
             let rest = Set([Stage.operators, .graph, .outputs]).subtracting(done[index] ?? [])
@@ -220,7 +225,11 @@ struct ProgramStages: StageRunner {
             if let frozen = model?.functions[index] {
                 try frozen.requireMemoryForInputs()
                 choices.append(Choice(function: index, feed: SeededInputs(seed: seed).feed(for: frozen), stages: rest))
-                drawn.append(function.name)
+                if rest.isDisjoint(with: [.graph, .outputs]) {
+                    calls.append(function.name)
+                } else {
+                    drawn.append(function.name)
+                }
             } else {
                 report.notCompared.append(
                     .init(
@@ -228,7 +237,7 @@ struct ProgramStages: StageRunner {
                         reason: "the inputs lack some of its own, or have other shapes"))
             }
         }
-        if options.inputs.seed == nil, !drawn.isEmpty { report.draw(for: drawn, seed: seed) }
+        if options.inputs.seed == nil { report.draw(for: drawn, calls: calls, seed: seed) }
         return choices
     }
 

@@ -46,7 +46,7 @@ enum CacheCommand: Command {
     private static let ofServers: [Option.Need] = [.word("get"), .word("prewarm")]
     private static let ofModels: [Option.Need] = [.word("explain"), .word("get")]
     /// The options that determine which package a model is converted to.
-    private static let conversion = ConversionArguments.options.filter(\.affectsOutput)
+    private static let conversion = ConversionArguments.options.filter(\.affectsOutput) + [ConversionArguments.strict]
     static let notes = """
           path     print where the cache is
           list     print what is in it, the most recently used first; the tensors of a model share a line,
@@ -215,6 +215,7 @@ enum CacheCommand: Command {
                 if let miss = cache.package(for: key).failure {
                     throw RequestError("the package could not be kept: \(miss.reason)", status: .unavailable)
                 }
+                cache.share(key)
                 lines.append(
                     "\(key.digest.description.prefix(12)) \(outcome.rawValue) \(line.words.joined(separator: " "))")
                 documents.append([

@@ -22,8 +22,9 @@ enum VerifyRecordCommand: Command {
         try package.check()
         let output = try arguments.required(output)
         let source = try VerifyCommand.inputSource(arguments)
-        let (count, drawn) = try RecordedRuns.record(package, on: source, to: output)
+        let (count, drawn, leftOut) = try RecordedRuns.record(package, on: source, to: output)
         console.summary("\(output): \(Wording.count(count, "run"))")
+        for sentence in leftOut { console.note("remark: \(sentence)") }
         if !drawn.isEmpty, let file = arguments[VerifyCommand.golden] ?? arguments[VerifyCommand.inputs] {
             console.note(
                 "remark: \(file) has no inputs for \(drawn.joined(separator: ", ")): theirs are drawn, by "

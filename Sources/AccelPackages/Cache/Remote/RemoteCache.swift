@@ -84,7 +84,8 @@ public final class RemoteCache: Sendable {
         }
     }
 
-    /// Remembers the blobs that the server has with other bytes: they are sent again with their records.
+    /// Remembers the blobs that the server has with other bytes: they are sent again with their records. More may be found later, so that
+    /// none are counted.
     private func note(_ damaged: Set<Digest>, of records: [CacheRecord]) {
         guard let example = damaged.min() else { return }
         let isFirst = state.withLock { state in
@@ -98,8 +99,7 @@ public final class RemoteCache: Sendable {
         guard isFirst else { return }
         warn(
             "results on the cache server \(name) are damaged, and a conversion makes them again\(isReadOnly ? "" : " and sends them"): "
-                + "the content of cas/\(example) has another digest"
-                + (damaged.count > 1 ? ", as \(Wording.count(damaged.count - 1, "other")) have" : ""))
+                + "the content of cas/\(example), for one, has another digest")
     }
 
     /// Why the server has not supplied a record that it may have; nil if it does not have it.
@@ -142,13 +142,26 @@ public final class RemoteCache: Sendable {
         guard isFirst else { return }
         warn(
             "the cache server \(name) answers with what is no record of accelc, and its results are made again: the content of "
-                + "ac/\(example)" + (keys.count > 1 ? ", and of \(Wording.count(keys.count - 1, "other"))" : ""))
+                + "ac/\(example), for one")
     }
 
     /// Adds a record to those to be sent.
     func add(_ record: CacheRecord) {
         guard !isReadOnly else { return }
         state.withLock { if !Self.takesNone($0.refusal) { $0.pending.append(record) } }
+    }
+
+    /// Adds the records of the local cache that the server lacks to those to be sent. Their files are read against their digests.
+    func add(missing keys: [Digest], from folder: CacheFolder) {
+        guard !isReadOnly, !keys.isEmpty, !isBroken, !state.withLock({ Self.takesNone($0.refusal) }) else { return }
+        let heads = outcomes(keys.map { .init(url: "\(url)/ac/\($0)", method: .head) })
+        let pending = state.withLock { Set($0.pending.map(\.key.digest)) }
+        for (key, head) in zip(keys, heads) where head == .status(404) && !pending.contains(key) {
+            guard let record = try? folder.record(key),
+                record.files.allSatisfy({ (try? folder.verifiedBlob($0)) != nil })
+            else { continue }
+            add(record)
+        }
     }
 
     /// Sends the pending records: first blobs that the server lacks, then the records whose blobs it has.
