@@ -50,7 +50,7 @@ public struct FunctionInputs: Sendable {
         self.paths = paths
     }
 
-    private func replacing(_ tensors: [String: StoredTensor]) -> FunctionInputs {
+    func replacing(_ tensors: [String: StoredTensor]) -> FunctionInputs {
         var inputs = FunctionInputs(tensors: tensors, file: file)
         inputs.paths = paths
         return inputs
@@ -152,12 +152,8 @@ public struct FunctionInputs: Sendable {
         return (0..<runs).map { run in
             replacing(
                 tensors.mapValues { tensor in
-                    let size = tensor.bytes.count / runs
-                    var shape = tensor.shape
-                    shape.dimensions[0] /= runs
-                    return StoredTensor(
-                        name: tensor.name, elementType: tensor.elementType, shape: shape,
-                        bytes: tensor.bytes[run * size..<(run + 1) * size], file: tensor.file)
+                    let rows = tensor.shape.dimensions[0] / runs
+                    return tensor.rows(run * rows..<(run + 1) * rows)
                 })
         }
     }

@@ -133,23 +133,31 @@ public struct RunPlan: Sendable {
         /// What a later run needs beside the states to go on: the position of the next token, I64[1], and the last generated token,
         /// I64[batch,1], which no function has taken. Empty if no tokens were taken in blocks.
         public var next: [StoredTensor] = []
-        /// The functions that ran, in order, with their durations.
-        public var runs: [(function: Int, positions: Range<Int>?, duration: Duration)] = []
+        /// A run of a function.
+        public struct Run: Sendable {
+            /// The index of the function.
+            public let function: Int
+            /// The positions of the tokens that it took; nil if it took none.
+            public let positions: Range<Int>?
+            /// It took a generated token.
+            public let isGenerated: Bool
+            /// The time that it took.
+            public let duration: Duration
+        }
+
+        /// The functions that ran, in order.
+        public var runs: [Run] = []
         /// Creates an empty result.
         public init() {}
 
-        /// The rows of a decoder's tokens.
+        /// The rows of a decoder's tokens in each run.
         public var rows = 1
         /// The runs over the tokens of the file: their tokens, of all rows, and the time that they took.
-        public var prompt: (tokens: Int, duration: Duration) { total(runs.dropLast(steps)) }
-        /// The runs over generated tokens: their tokens, of all rows, and the time that they took.
-        public var generation: (tokens: Int, duration: Duration) { total(runs.suffix(steps)) }
-        /// The number of runs over generated tokens, which are the last ones. The last generated token does not run.
-        private var steps: Int { max((generated?.shape.dimensions[1] ?? 0) - 1, 0) }
+        public var prompt: (tokens: Int, duration: Duration) { total(runs.filter { !$0.isGenerated }) }
+        /// The runs over generated tokens: their tokens, of all rows, and the time that they took. The last generated token does not run.
+        public var generation: (tokens: Int, duration: Duration) { total(runs.filter(\.isGenerated)) }
 
-        private func total(
-            _ runs: ArraySlice<(function: Int, positions: Range<Int>?, duration: Duration)>
-        ) -> (tokens: Int, duration: Duration) {
+        private func total(_ runs: [Run]) -> (tokens: Int, duration: Duration) {
             let blocks = runs.filter { $0.positions != nil }
             return (
                 rows * blocks.reduce(0) { $0 + ($1.positions?.count ?? 0) }, blocks.reduce(.zero) { $0 + $1.duration }
@@ -178,13 +186,16 @@ public struct RunPlan: Sendable {
         var joined = JoinedOutputs()
         var made: [String: StoredTensor] = [:]
         let clock = ContinuousClock()
-        func run(_ step: RunStep) throws {
+        func run(_ step: RunStep, isGenerated: Bool = false) throws {
             if step.positions != nil, let tokens = ports.flatMap({ step.inputs[$0.tokens] }) {
                 result.rows = tokens.shape.dimensions.first ?? 1
             }
             let start = clock.now
             let outputs = try make(step, made)
-            result.runs.append((step.function, step.positions, clock.now - start))
+            result.runs.append(
+                Result.Run(
+                    function: step.function, positions: step.positions, isGenerated: isGenerated,
+                    duration: clock.now - start))
             for output in outputs { made[output.name] = output }
             if keepsOutputs { joined.add(outputs, of: step, interfaces[step.function]) }
             progress(result.runs.count)
@@ -201,7 +212,7 @@ public struct RunPlan: Sendable {
                 result.stops[row] = chosen.count
             }
             guard chosen.count < generated, !result.isStopped else { break }
-            try run(feed.step(next, at: end))
+            try run(feed.step(next, at: end), isGenerated: true)
             index = nil
         }
         result.outputs = joined.tensors

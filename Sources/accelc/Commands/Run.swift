@@ -12,7 +12,7 @@ enum RunCommand: Command {
     static let inputs = Option(
         "inputs", .input("FILE"),
         "a safetensors file with a tensor for each input, called NAME or in.NAME; samples are rows of its tensors, and run one after the "
-            + "other; of further files, tokens follow, and other tensors replace those of the same name",
+            + "other, as many at a time as the function takes; of further files, tokens follow, and other tensors replace those of the same name",
         isRequired: true, isRepeatable: true, takes: [.tensors])
     static let outputs = Option(
         "outputs", .output("FILE") { _ in TensorFileKind.outputs.output },
@@ -105,14 +105,18 @@ enum RunCommand: Command {
         }
 
         var timing = Timing()
-        let (package, program, plan) = try timing.load {
+        let (package, program, plans) = try timing.load {
             let package = try AcceleratorPackage(at: try arguments.required(Self.package))
             let program = try package.graph.planned()
-            let plan = try RunPlan(
+            let plans = try RunPlan.plans(
                 program, try FunctionInputs(joining: inputs, for: program), function: arguments[function],
                 generating: arguments.integer(generate) ?? 0,
                 until: try stopTokens(of: package, program, arguments))
-            return (package, program, plan)
+            return (package, program, plans)
+        }
+        if plans.count > 1, arguments.has(states) {
+            throw RequestError(
+                "--\(states.name): \(inputFiles[0]) has \(Wording.count(plans.count, "sample")), each with states of its own: give one")
         }
         // Packed weights are made of sections that match their digests.
         if !arguments.has(unchecked), !arguments.has(packed) { try check(package, console) }
@@ -134,20 +138,24 @@ enum RunCommand: Command {
             }
             let packed = try arguments.has(packed) ? packedWeights(of: package, program, arguments, console) : nil
             return try PlanSession(
-                program, functions: Set(plan.steps.map(\.function)), packed: packed, threads: console.threads,
+                program, functions: Set(plans.flatMap(\.steps).map(\.function)), packed: packed, threads: console.threads,
                 profile: recorder)
         }
         var result = RunPlan.Result()
         let times = arguments.integer(times) ?? 1
         var fastest = result.runs
-        let progress = console.progress("running", total: times * plan.runs)
+        let progress = console.progress("running", total: times * plans.reduce(0) { $0 + $1.runs })
         for number in 1...times {
             session.reset()
             recorder?.begin()
             result = try timing.run {
-                try plan.run(keepsOutputs: number == times, progress: { progress.step("run \($0)") }) {
-                    try session.run($0, $1)
+                let results = try plans.enumerated().map { index, plan in
+                    if index > 0 { session.reset() }
+                    return try plan.run(keepsOutputs: number == times, progress: { progress.step("run \($0)") }) {
+                        try session.run($0, $1)
+                    }
                 }
+                return RunPlan.Result(joining: results)
             }
             recorder?.end()
             if timing.runs.last == timing.best { fastest = result.runs }

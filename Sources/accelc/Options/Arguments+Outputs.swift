@@ -38,7 +38,9 @@ extension Arguments {
         for (output, kind) in zip(outputs, kinds) { try OutputNames.require(output, of: kind) }
         for positional in command.positionals {
             guard case .path = positional.kind else { continue }
-            inputs += all(positional).map { NamedPath(name: positional.name, path: $0) }
+            // What is nothing known is refused when it is read, which says more than where the output is.
+            inputs += all(positional).filter { Files.kind(of: $0) != .folder || !PathKind.kinds(of: $0).isEmpty }
+                .map { NamedPath(name: positional.name, path: $0) }
         }
         for (index, output) in outputs.enumerated() {
             let location = PathLocation(output.path)

@@ -25,8 +25,9 @@ struct Arguments: Sendable {
                 words.append(word)
             }
         }
-        // The value of an option that is not known would look like a positional.
+        // The value of an option that is not known would look like a positional, and a word too many may be an option's that is needed.
         try mistakes.check()
+        try refuseSurplus()
         try mistakes.collecting { try checkPositionals() }
         for option in command.allOptions { try mistakes.collecting { try check(option) } }
         try mistakes.check()
@@ -217,9 +218,11 @@ extension Arguments {
                     nearest: positional.otherWords[word] ?? nearestName(to: word, among: allowed))
             }
         }
-        if words.count > command.positionals.count, command.positionals.last?.isRepeatable != true {
-            throw surplus(words[command.positionals.count])
-        }
+    }
+
+    private func refuseSurplus() throws {
+        guard words.count > command.positionals.count, command.positionals.last?.isRepeatable != true else { return }
+        throw surplus(words[command.positionals.count])
     }
 
     /// Returns the error about a word too many.
