@@ -90,6 +90,16 @@ struct TargetChoice {
         isUniform = try document["uniform"].bool()
     }
 
+    /// The best of the measured choices that take more of what a size allows, where at least a hundredth of it is left; nil if there are
+    /// none.
+    var largerChoice: (weightBytes: Int, sqnr: Double)? {
+        guard let byteLimit, byteLimit - weightBytes >= byteLimit / 100 else { return nil }
+        let others = weightBytes - chosenBytes
+        return points.filter { $0.isMeasured && $0.bytes > chosenBytes && $0.bytes + others <= byteLimit }
+            .map { (weightBytes: $0.bytes + others, sqnr: $0.heldOut ?? $0.sqnr) }
+            .max { ($0.sqnr, $0.weightBytes) < ($1.sqnr, $1.weightBytes) }
+    }
+
     /// The members of front.json.
     var members: [JSON.Member] {
         let points: [JSON] = points.map {
@@ -191,6 +201,9 @@ public struct TargetResult: Sendable {
     public let weightBytes: Int
     /// The most bytes that the target allows for all stored weights; nil if it is no size.
     public let byteLimit: Int?
+    /// The best of the measured choices that take more of the bytes that the target allows, and the SQNR in dB that choices are compared by;
+    /// nil if hardly any are left, or none was measured.
+    public let largerChoice: (weightBytes: Int, sqnr: Double)?
     /// The mean bits per weight, over the weights that the target chose schemes for.
     public let bitsPerWeight: Double
     /// The outputs over the samples, with all weights compressed.
@@ -211,7 +224,7 @@ public struct TargetResult: Sendable {
     init(_ choice: TargetChoice, in folder: PlanFolder?) {
         (target, weightBytes, byteLimit) = (choice.target, choice.weightBytes, choice.byteLimit)
         (bitsPerWeight, outputs, isUniform) = (choice.bits, choice.outputs, choice.isUniform)
-        losses = choice.losses
+        (losses, largerChoice) = (choice.losses, choice.largerChoice)
         plan = folder?.path
         (planBytes, statisticsBytes) = (folder?.byteCount ?? 0, folder?.statisticsBytes ?? 0)
     }

@@ -74,7 +74,7 @@ public struct FunctionInputs: Sendable {
             guard let fitting = tensor.fitting(port) else {
                 throw RequestError(
                     "\(file): \(what) \"\(port.name)\" of \(function.name): expected \(port.typeText), "
-                        + "found \(tensor.elementType.rawValue)\(tensor.shape)")
+                        + "found \(tensor.elementType.rawValue)\(tensor.shape)\(tensor.cast(to: [port]))")
             }
             return fitting
         }
@@ -323,15 +323,23 @@ public struct FunctionInputs: Sendable {
             isOfBlocks
             ? batches.map { "I64[\($0),N] or I32[\($0),N] of N tokens" }.joined(separator: " or ")
             : Set(ports.map(\.typeText)).sorted().joined(separator: " or ")
-        let isCast = tensor.elementType.isFloatingPoint && ports.allSatisfy { $0.elementType == .int64 }
-        return "\"\(name)\": expected \(expected), found \(tensor.elementType.rawValue)\(tensor.shape)"
-            + (isCast ? ": give whole numbers, such as x.astype(numpy.int64)" : "")
+        return
+            "\"\(name)\": expected \(expected), found \(tensor.elementType.rawValue)\(tensor.shape)\(tensor.cast(to: ports))"
     }
 }
 
 extension StoredTensor {
     /// Its elements are integers that tokens and positions may have: I64, or narrower ones that are widened.
     package var holdsIndices: Bool { [.int64, .int32, .uint32, .int16, .uint16].contains(elementType) }
+
+    /// What makes it fit ports whose types, or whose number of axes, are others; empty where sizes differ.
+    fileprivate func cast(to ports: [FrozenProgram.Port]) -> String {
+        if elementType.isFloatingPoint, ports.allSatisfy({ $0.elementType == .int64 }) {
+            return ": give whole numbers, such as x.astype(numpy.int64)"
+        }
+        let isOfOne = ports.allSatisfy { $0.shape.rank == shape.rank + 1 && $0.shape.dimensions[0] == 1 }
+        return isOfOne ? ": give a first axis of 1, as in x[None], for one sample" : ""
+    }
 
     /// Returns its integers with those of another tensor behind them in each row; nil if both are not integers [rows, columns].
     fileprivate func followed(by other: StoredTensor) -> StoredTensor? {

@@ -16,11 +16,17 @@ struct TargetSummary {
             "target \(result.target): \(weights), outputs \(Text.decimals(result.outputSQNR, 2)) dB over the samples"
             + (result.outputs.heldOutText.map { ", \($0), by which the schemes were chosen" }
                 ?? ", \(SampledOutputs.fitted)")
-        guard let plan = result.plan else { return [reached] }
-        return [
-            reached,
+        let rest = (result.byteLimit ?? 0) - result.weightBytes
+        let larger = result.largerChoice.map { choice in
+            "\(Wording.bytes(rest, digits: 2)) are left: the best larger choice that was measured, of "
+                + "\(Wording.bytes(choice.weightBytes, digits: 2)), has \(Text.decimals(choice.sqnr, 2)) dB"
+                + (result.outputs.heldOut == nil ? "" : " over what is held out")
+        }
+        let lines = [reached, larger].compactMap(\.self)
+        guard let plan = result.plan else { return lines }
+        return lines + [
             "plan: \(plan), \(Wording.bytes(result.planBytes)) (\(Wording.bytes(result.statisticsBytes)) of statistics); "
-                + "--recipe \(plan)/recipe.json makes the same without samples",
+                + "--recipe \(plan)/recipe.json makes the same without samples"
         ]
     }
 

@@ -114,7 +114,8 @@ extension Arguments {
         } else {
             guard word.count == 2, let found = command.allOptions.first(where: { $0.short == word.last }) else {
                 let name = String(word.drop { $0 == "-" }.prefix { $0 != "=" })
-                throw usage("has no option \(word)", nearest: meant(by: name).map { "--\($0)" })
+                let path = Files.kind(of: word) == nil ? nil : "./\(word)"
+                throw usage("has no option \(word)", nearest: meant(by: name).map { "--\($0)" } ?? path)
             }
             option = found
         }
@@ -159,7 +160,8 @@ extension Arguments {
         "dtype": "compress",
         "out": "output", "output-dir": "output", "samples": "calibrate", "calibration": "calibrate", "lora": "adapter",
         "shapes": "shape", "seq": "shape", "seq-len": "shape", "sequence-length": "shape", "batch-size": "shape",
-        "num-threads": "threads", "jobs": "threads", "recipes": "recipe", "quantization": "compress", "bits": "compress", "prune": "max-size", "limits": "budget", "reference": "against", "model": "against",
+        "num-threads": "threads", "jobs": "threads", "recipes": "recipe", "quantization": "compress",
+        "bits": "compress", "prune": "max-size", "limits": "budget", "reference": "against", "model": "against",
     ]
 
     /// Returns the option of the command that a name probably means; nil for none.
