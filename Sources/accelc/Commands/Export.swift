@@ -100,7 +100,8 @@ enum ExportCommand: Command {
                 "bits_per_weight": .number(report.bitsPerWeight), "cache": .string(outcome.rawValue),
                 "details": report.json, "outputs_sqnr": made.outputs.map { .figure($0.sqnr) } ?? .null,
                 "held_out_sqnr": made.outputs?.heldOut.map { .figure($0) } ?? .null,
-                "outputs": made.outputs?.json ?? .null, "target": made.target.map { TargetSummary(result: $0).json } ?? .null,
+                "outputs": made.outputs?.json ?? .null,
+                "target": made.target.map { TargetSummary(result: $0).json } ?? .null,
                 "warnings": .array((Console.warnings.withLock { $0 } + report.warnings).map { .string($0) }),
                 "seconds": .number((seconds * 1e6).rounded() / 1e6),
             ])

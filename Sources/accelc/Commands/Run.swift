@@ -116,7 +116,8 @@ enum RunCommand: Command {
         }
         if plans.count > 1, arguments.has(states) {
             throw RequestError(
-                "--\(states.name): \(inputFiles[0]) has \(Wording.count(plans.count, "sample")), each with states of its own: give one")
+                "--\(states.name): \(inputFiles[0]) has \(Wording.count(plans.count, "sample")), each with states of its own: give one"
+            )
         }
         // Packed weights are made of sections that match their digests.
         if !arguments.has(unchecked), !arguments.has(packed) { try check(package, console) }
@@ -138,7 +139,8 @@ enum RunCommand: Command {
             }
             let packed = try arguments.has(packed) ? packedWeights(of: package, program, arguments, console) : nil
             return try PlanSession(
-                program, functions: Set(plans.flatMap(\.steps).map(\.function)), packed: packed, threads: console.threads,
+                program, functions: Set(plans.flatMap(\.steps).map(\.function)), packed: packed,
+                threads: console.threads,
                 profile: recorder)
         }
         var result = RunPlan.Result()

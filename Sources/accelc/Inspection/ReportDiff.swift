@@ -296,7 +296,8 @@ struct ReportDiff {
         if left.document == right.document { return "the reports are the same" }
         if isEmpty { return "the reports are the same but for measured speeds\n\n\(summary)" }
         var parts = [summary]
-        let renamed = left.functions.compactMap { name in pairs[name].map { "\($0) of B is compared with \(name) of A" } }
+        let renamed = left.functions.compactMap { name in pairs[name].map { "\($0) of B is compared with \(name) of A" }
+        }
         if !renamed.isEmpty { parts.append(renamed.joined(separator: "\n")) }
         if !rows.isEmpty { parts.append(outputTable(folds: folds)) }
         let weights = changedWeights
