@@ -13,7 +13,13 @@ extension Conversion {
         let source = try source()
         let model = try choosingLogits(of: model(of: source))
         let digests = try source.digests(cache: cache, threads: threads)
-        return try settled(for: model).key(digests, by: model.versionedName, freezing(model))
+        let (request, functions) = (settled(for: model), try freezing(model))
+        if isStrict {
+            var resolved = request
+            resolved.recipe = try request.resolvedRecipe(for: functions, of: model.family)
+            _ = try resolved.check(model.unused, resolved.recipe.plan(for: functions))
+        }
+        return try request.key(digests, by: model.versionedName, functions)
     }
 
     func key(_ digests: ModelDigests, by family: String, _ functions: [FrozenProgram]) throws -> CacheKey {

@@ -75,7 +75,9 @@ struct OptionEffectTests {
         }
         for option in command.allOptions where !option.needs.isEmpty {
             let isFormat = option.needs.contains { if case .value = $0 { true } else { false } }
-            if !isFormat { #expect(throws: RequestError.self, "--\(option.name) alone") { try parse([option]) } }
+            if !isFormat {
+                #expect("--\(option.name) alone") { try parse([option]) } throws: { $0 is any ReportedError }
+            }
             for need in option.needs {
                 switch need {
                 case .option(let other):
@@ -90,8 +92,10 @@ struct OptionEffectTests {
         }
         for option in command.allOptions {
             for other in option.excludes {
-                #expect(throws: RequestError.self, "--\(option.name) --\(other)") {
+                #expect("--\(option.name) --\(other)") {
                     try parse([option, try self.option(other, of: command)])
+                } throws: {
+                    $0 is any ReportedError
                 }
             }
         }

@@ -213,6 +213,7 @@ extension OptionEffect {
             ("logits", "cache explain \(qwen) [ --logits last ]"),
             ("compress", "cache explain \(bert) [ --compress float32 ]"),
             ("recipe", "cache explain \(bert) [ --recipe recipe.json ]"),
+            ("strict", "cache explain \(bert) --recipe idle.json [ --strict ]"),
             ("activations", "cache explain \(bert) [ --activations int8 ]"),
             ("calibrate", "cache explain \(bert) --compress int8:method=gptq [ \(samples) ]"),
             ("importance", "cache explain \(bert) --compress int4:method=weighted [ --importance imatrix.gguf ]"),

@@ -44,7 +44,7 @@ struct PackageDiffTests {
         let found = diff.differences.map { "\($0.subject.rawValue) \($0.name)" }
         #expect(
             found == [
-                "function model[sequence=4]", "function model[sequence=8]", "provenance shapes",
+                "size all files", "function model[sequence=4]", "function model[sequence=8]", "provenance shapes",
                 "provenance source embeddings.weight", "asset assets/1_Pooling/config.json", "asset assets/config.json",
             ])
         #expect(diff.text.contains("asset assets/1_Pooling/config.json: only on the left: 2 bytes"))
