@@ -31,8 +31,13 @@ struct SequenceRefusalTests {
             "qwen3_small", ["batch": 1], blocks: [4, 1], cache: 12, [ids], generating: 5)
         #expect(generated.contains("need a cache of 13 positions"), "\(generated)")
         let late = StoredTensor(name: "position", integers: [13], shape: [1])
-        let odd = try Self.refusal(
+        let alone = try Self.refusal(
             "qwen3_small", ["batch": 1], blocks: [4], cache: 16, [tokens(1, 3, below: 47), late])
+        #expect(alone.contains("\"position\" is 13, and the file has no caches of the 13 tokens before"), "\(alone)")
+        let cache = StoredTensor(
+            name: "k.0", floats: [Float](repeating: 0, count: 2 * 16 * 12), shape: [1, 2, 16, 12])
+        let odd = try Self.refusal(
+            "qwen3_small", ["batch": 1], blocks: [4], cache: 16, [tokens(1, 3, below: 47), late, cache])
         #expect(odd.contains("blocks of 4 into a cache of 16"), "\(odd)")
         let unsteady = try Self.refusal("qwen3_small", ["batch": 1], blocks: [9], cache: 16, [ids], generating: 2)
         #expect(
@@ -43,7 +48,8 @@ struct SequenceRefusalTests {
             try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, negative]).contains("negative"))
         let far = StoredTensor(name: "position", integers: [.max], shape: [1])
         #expect(
-            try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, far]).contains("positions"))
+            try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, far, cache])
+                .contains("positions"))
     }
 
     @Test("tensors that nothing reads, and states of another shape, are refused")

@@ -60,9 +60,12 @@ struct EncoderStates {
         for function in program.functions where makers.contains(function.part) {
             for port in function.inputs {
                 guard let tensor = tensors[port.name], tensor.shape != port.shape else { continue }
+                let (found, wanted) = (tensor.shape.dimensions.last ?? 0, port.shape.dimensions.last ?? 0)
+                let isShort = function.interface.inputs[port.name]?.kind == .melFeatures && found < wanted
                 return
                     "its \"\(port.name)\" is \(tensor.elementType.rawValue)\(tensor.shape), and \(function.name) takes "
                     + port.typeText
+                    + (isShort ? ": fill it up to \(wanted) frames, as its feature extractor does" : "")
             }
         }
         return nil

@@ -58,6 +58,7 @@ extension ParityReport {
                 [
                     "measured": .integer(Int64(runs.measured)), "of": .integer(Int64(runs.count)),
                     "drawn": rankingDrawn.map(JSON.string) ?? .null,
+                    "tokens": rankingTokens.map { .integer(Int64($0)) } ?? .null,
                 ]
             } ?? .null,
             "rowBounds": .array(rowBounds.map(JSON.string)),

@@ -104,6 +104,9 @@ extension ParityReport {
             rankingDrawn.map {
                 "measured on drawn inputs of \($0), of whose shapes the file has no inputs, or no states: give some for figures of yours"
             },
+            rankingTokens.map {
+                "measured on the first \($0) tokens of each text, as many as the decoder takes at once; a longer block sees more"
+            },
             rankingRuns.flatMap { runs in
                 runs.measured < runs.count
                     ? "measured over \(runs.measured) of \(Wording.count(runs.count, "run"))" : nil

@@ -67,6 +67,8 @@ public struct ParityReport: Sendable {
     var rankingRuns: (measured: Int, count: Int)?
     /// The function whose inputs were drawn for the ranking, because those of the file do not fit it; nil if they do.
     var rankingDrawn: String?
+    /// The tokens of each text that the ranking was measured on; nil for whole texts.
+    var rankingTokens: Int?
     /// A ranking of the weights needs the operator stage, because the model is too large for a run with each.
     var rankingLacksOperators = false
     /// The recipe of the package has rules, so that other rules go before them.

@@ -18,6 +18,8 @@ extension ProgramStages {
         var runs: (measured: Int, count: Int)?
         /// The function whose inputs were drawn, although there is a file; nil if none were.
         var drawn: String?
+        /// The tokens that a decoder's function takes of each text, where texts have more; nil where it takes all.
+        var tokens: Int?
     }
 
     /// Measures what each lossy weight costs the outputs if all others are the model's: in the function with the most positions that
@@ -62,8 +64,10 @@ extension ProgramStages {
             guard let samples else { continue }
             if found.ranked.isEmpty {
                 found.runs = (count, feeds.count)
-                if case .file = options.inputs, !isGiven(function.index) {
-                    found.drawn = self.program.functions[function.index].name
+                if case .file(let path) = options.inputs {
+                    let own = self.program.functions[function.index]
+                    if !isGiven(function.index) { found.drawn = own.name }
+                    found.tokens = try cutLength(of: own, in: InputMatcher(file: path).tensors)
                 }
             }
             found.ranked += try [WeightLoss](
@@ -109,6 +113,14 @@ extension ProgramStages {
         }
         let given = try EncoderStates(program: program, model: model).given(to: runs, file: path)
         return Dictionary(grouping: given, by: \.function).mapValues { $0.map(\.feed) }
+    }
+
+    /// Returns the tokens that a decoder's function takes of each text of a file that has longer ones; nil if it takes all.
+    private func cutLength(of function: FunctionPlan, in tensors: [String: StoredTensor]) -> Int? {
+        guard function.input(.position) != nil, let port = function.input(.tokens),
+            let length = port.shape.dimensions.last, let found = tensors[port.name]?.shape.dimensions.last
+        else { return nil }
+        return found > length ? length : nil
     }
 
     /// Returns the texts of a file as blocks of a decoder, from their first tokens on, with a mask of the tokens that count.

@@ -164,6 +164,7 @@ struct ProgramStages: StageRunner {
         do {
             let found = try losses()
             (report.losses, report.rankingRuns, report.rankingDrawn) = (found.ranked, found.runs, found.drawn)
+            report.rankingTokens = found.tokens
             report.rankingLacksOperators =
                 report.losses.isEmpty && model != nil && !lossy.isEmpty && !options.stages.contains(.operators)
             guard let recipe = package?.manifest.provenance.recipe else { return }

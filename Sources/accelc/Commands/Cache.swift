@@ -224,7 +224,9 @@ enum CacheCommand: Command {
                 ])
             } catch let error as any ReportedError where error.exitStatus != .interrupted {
                 // The other lines are made all the same.
-                console.error("\(list.path), line \(line.number): \(error)")
+                for single in (error as? ReportedErrors)?.errors ?? [error] {
+                    console.error("\(list.path), line \(line.number): \(single)")
+                }
                 documents.append(["line": .integer(Int64(line.number)), "error": error.json])
                 if status == .success { status = error.exitStatus }
             }
