@@ -9,15 +9,20 @@ public struct ReportedErrors: ReportedError {
     public var parts: [JSON.Member] { [.init("errors", .array(errors.map(\.json)))] }
 }
 
+extension ReportedError {
+    /// The single errors: those of several, else this one.
+    package var singles: [any ReportedError] { (self as? ReportedErrors)?.errors ?? [self] }
+}
+
 /// Collects the mistakes of one request, so that one run tells all of them.
 ///
 ///     var mistakes = Mistakes()
 ///     let rules = try fields.compactMap { field in try mistakes.collecting { try Rule(field) } }
 ///     try mistakes.check()
 package struct Mistakes {
-    private var errors: [any ReportedError] = []
+    private var errors: [any ReportedError]
 
-    package init() {}
+    package init(_ errors: [any ReportedError] = []) { self.errors = errors }
 
     /// Reads a part of the request.
     /// - Returns: the part; nil for a mistake, which is kept.
@@ -26,10 +31,8 @@ package struct Mistakes {
     package mutating func collecting<Part>(_ reading: () throws -> Part) throws -> Part? {
         do {
             return try reading()
-        } catch let several as ReportedErrors {
-            errors += several.errors
         } catch let error as any ReportedError where [.usage, .corrupt].contains(error.exitStatus) {
-            errors.append(error)
+            errors += error.singles
         }
         return nil
     }

@@ -11,7 +11,7 @@ public enum ProcessorLimit {
     #endif
 
     /// The names of the sets that processors of this architecture may have.
-    static let names = sets.joined().compactMap { ck_isa_name(ck_isa($0)).map { String(cString: $0) } }
+    private static let names = sets.joined().compactMap { ck_isa_name(ck_isa($0)).map { String(cString: $0) } }
 
     /// Checks the variable, which kernels read without a word.
     /// - Throws: `RequestError` (usage) if it names no set of this architecture.

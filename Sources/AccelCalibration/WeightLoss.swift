@@ -18,7 +18,7 @@ public struct WeightLoss: Sendable {
     /// The SQNR of the outputs in dB, the mean over them; infinite if nothing is lost. Of a model of several parts, the outputs of `part`.
     public let sqnr: Double
     /// The part of the model whose outputs were measured; nil for an estimate.
-    public private(set) var part: String?
+    public let part: String?
     /// The SQNR is not that of the outputs, but of the call that reads the weight.
     public let isEstimated: Bool
     /// A scheme that would lose less; nil if none was tried, or none was found.
@@ -41,8 +41,7 @@ public struct WeightLoss: Sendable {
 
     /// - Parameter error: of the outputs, squared error over energy.
     init(_ name: String, _ scheme: String, bytes: Int, error: Double, in part: String? = nil, remedy: Remedy? = nil) {
-        self.part = part
-        (self.name, self.scheme, self.bytes, isEstimated) = (name, scheme, bytes, false)
+        (self.name, self.scheme, self.bytes, self.part, isEstimated) = (name, scheme, bytes, part, false)
         sqnr = Self.decibels(error)
         self.remedy = remedy
     }
@@ -58,7 +57,7 @@ public struct WeightLoss: Sendable {
     ) {
         let codec = scheme ?? tensor.codec
         (name, self.scheme, bytes) = (tensor.name, codec.values.request, tensor.byteCount)
-        (self.sqnr, isEstimated) = (sqnr, true)
+        (self.sqnr, part, isEstimated) = (sqnr, nil, true)
         let larger = try? CandidateSchemes.codecs(for: source, like: codec, where: isAllowed).lazy
             .filter { $0.bytes > tensor.byteCount }
             .map { Remedy(codec: Remedy.advised($0.codec, for: codec), bytes: $0.bytes, sqnr: nil) }.first

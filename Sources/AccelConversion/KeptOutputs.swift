@@ -22,9 +22,8 @@ struct KeptOutputs {
         return try? SampledOutputs(JSONField(document, file: "outputs"))
     }
 
-    /// Keeps the figures, unless they are there.
+    /// Keeps the figures.
     func keep(_ outputs: SampledOutputs) {
-        guard found == nil else { return }
         let text = JSON.object(outputs.members).text()
         let record = cache?.put(statistics: [ByteView(Array(text.utf8))], for: key, model: model)
         if let record { cache?.publish(record) }

@@ -47,7 +47,7 @@ extension ModelCalibration {
                     + "\(share) or more, so that a whole one can be held out to judge by"
             ]
         }
-        return all.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        return all.distinct
     }
 
     /// Returns the outputs over the samples with a package's weights.

@@ -76,9 +76,9 @@ extension ModelExport {
                 for: exporter, searchingWith: schemeLister, settings, output: output, emit: emit)
             let plan = request?.planFolder
             solved = request?.solved.map { ($0.choice, plan) }
-            let made = model.program.weights.map(\.tensor)
-            weights = made
-            request?.withoutMethod(made).map(ConversionEvent.note).forEach(emit)
+            let stored = model.program.weights.map(\.tensor)
+            weights = stored
+            request?.withoutMethod(stored).map(ConversionEvent.note).forEach(emit)
             let folder = try AtomicFolder(replacing: output, as: format.output)
             let report = try exporter.export(model, to: folder.path).measured(at: folder.path)
             warnOfSize(report, emit)

@@ -260,10 +260,9 @@ struct RequestedModel {
         guard let samples = request.samples, !calibration.samples.isEmpty else { return nil }
         do {
             let kept = keptOutputs(of: digest, over: samples, in: cache)
-            guard let outputs = try kept?.found ?? weights.map({ try calibration.outputs(with: $0) }) else {
-                return nil
-            }
-            kept?.keep(outputs)
+            let found = kept?.found
+            guard let outputs = try found ?? weights.map({ try calibration.outputs(with: $0) }) else { return nil }
+            if found == nil { kept?.keep(outputs) }
             guard request.onlyMeasuresSamples else { return outputs }
             return SampledOutputs(sqnr: outputs.sqnr, heldOut: nil, heldOutCount: 0, outputs: outputs.outputs)
         } catch {

@@ -88,6 +88,6 @@ extension Program {
                 }
             }
         }
-        return all.map { ShapeBindings($0) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        return all.map { ShapeBindings($0) }.distinct
     }
 }

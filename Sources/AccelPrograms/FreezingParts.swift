@@ -4,8 +4,8 @@ public import AccelTensors
 /// Freezing of several parts of a model, such as an encoder and a decoder, together.
 extension [Program] {
     /// Freezes every part for each of `bindings`. A part uses the numbers of its own dimensions and ignores the others, so one set of
-    /// bindings can serve several parts or only one. Sets that do not contradict each other complete each other. Equal functions are
-    /// made once.
+    /// bindings can serve several parts or only one. Sets that do not contradict each other complete each other; one that stays
+    /// incomplete takes what it lacks from the others. Equal functions are made once.
     /// - Throws: `RequestError` for a dimension that no part has, or with all dimensions that have no number; `ShapeError`, naming the
     ///   operator and the dimension, for a number that an operator does not support.
     public func freezing(
@@ -73,6 +73,6 @@ extension Program {
 extension [FrozenProgram] {
     /// The distinct remarks of all functions, in order.
     public var remarks: [String] {
-        flatMap(\.remarks).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        flatMap(\.remarks).distinct
     }
 }

@@ -58,11 +58,11 @@ struct ShapeRequest {
         let dimensions = Self.distinct(gaps)
         let names = dimensions.map { dimension in
             let owners = gaps.filter { $0.dimensions.contains { $0.name == dimension.name } }.map(\.part.name)
-            let distinct = owners.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
-            return parts.count == 1 ? dimension.name : "\(dimension.name) (of \(distinct.joined(separator: ", ")))"
+            return parts.count == 1
+                ? dimension.name : "\(dimension.name) (of \(owners.distinct.joined(separator: ", ")))"
         }
         let lines = try given.indices.flatMap { index in try options(index, gaps.filter { $0.index == index }) }
-            .reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+            .distinct
         return RequestError(
             "\(dimensions.count == 1 ? "dimension" : "dimensions") \(names.joined(separator: ", ")) "
                 + "\(dimensions.count == 1 ? "has no number" : "have no number"); give every dimension one, e.g. "

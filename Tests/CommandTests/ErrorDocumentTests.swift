@@ -39,7 +39,11 @@ struct ErrorDocumentTests {
             #expect(error["exitStatus"] as? Int == Int(result.status))
             #expect(error["code"] as? String == status?.name)
             let message = try #require(error["message"] as? String)
-            #expect(result.errors.hasPrefix("accelc: ") && result.errors.contains(message), "\(result.errors)")
+            let several = (error["errors"] as? [[String: Any]] ?? []).compactMap { $0["message"] as? String }
+            if !several.isEmpty { #expect(several.count > 1 && several.joined(separator: "\n") == message) }
+            for single in several.isEmpty ? [message] : several {
+                #expect(result.errors.contains("accelc: error: \(single)\n"), "\(result.errors)")
+            }
         }
     }
 

@@ -95,19 +95,15 @@ public struct JSONField: Sendable {
     /// Refuses members with unknown names.
     /// - Throws: `FormatError` naming it, with a suggestion and the known names; `ReportedErrors` for several.
     public func refuseMembers(otherThan known: Set<String>) throws {
-        var mistakes = Mistakes()
         let unknown = try members().filter { !known.contains($0.key) }
         // Many are those of a file of another kind: the first one tells.
         let shown = unknown.count > Self.mostUnknown ? unknown.prefix(1) : unknown[...]
         let others = unknown.count - shown.count
         let rest = others == 0 ? "" : ", as are \(others) others"
-        for (key, field) in shown {
-            try mistakes.collecting {
-                throw field.error(
-                    "unknown field\(rest)\(suggestion(for: key, among: known))\(knownNames(nearest: key, known))")
-            }
+        let errors = shown.map { key, field in
+            field.error("unknown field\(rest)\(suggestion(for: key, among: known))\(knownNames(nearest: key, known))")
         }
-        try mistakes.check()
+        try Mistakes(errors).check()
     }
 
     /// The most unknown members that are told one by one.

@@ -36,9 +36,7 @@ extension JSON {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
             return "the text begins with a byte order mark: save it as UTF-8 without one"
         }
-        if bytes.starts(with: "version https://git-lfs".utf8) {
-            return "this is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`"
-        }
+        if bytes.starts(with: GitPointer.start.utf8) { return GitPointer.advice }
         let isUTF16 = bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF])
         // Without a mark, every second byte of ASCII is zero.
         let zeros = bytes.prefix(4).map { $0 == 0 }

@@ -294,11 +294,11 @@ extension DecodingPlan {
 
     /// Tokens from a later position on would read caches of zeros as those of the tokens before them.
     private func requireEarlierTokens(_ file: String) throws {
+        guard start > 0 else { return }
         let names = caches.flatMap { cache in
             cache.feeds.flatMap { program.functions[$0.function].states(.keyValueCache).map(\.name) }
         }
-        guard start > 0, !names.isEmpty, !caches.contains(where: { $0.seeds.contains { names.contains($0.name) } })
-        else { return }
+        guard !names.isEmpty, !caches.contains(where: { $0.seeds.contains { names.contains($0.name) } }) else { return }
         throw RequestError(
             "\(file): \"\(ports.position)\" is \(start), and the file has no caches of the \(Wording.count(start, "token")) before: leave it "
                 + "out for a text that begins here, or give what run --save-states wrote, with \"\(names[0])\" and the others"

@@ -294,9 +294,7 @@ public struct FunctionInputs: Sendable {
     static func unknown(
         _ name: String, among tensors: [String: StoredTensor], of functions: [FunctionPlan]
     ) -> String {
-        let inputs: [String] = functions.flatMap(\.inputs).map(\.name).reduce(into: []) {
-            if !$0.contains($1) { $0.append($1) }
-        }
+        let inputs = functions.flatMap(\.inputs).map(\.name).distinct
         let hint = suggestion(for: name, among: functions.flatMap(\.givenPorts).map(\.name))
         // Where none of the inputs is there, the name is wrong; else the tensor is one too many.
         let isLost = inputs.allSatisfy { tensors[$0] == nil }

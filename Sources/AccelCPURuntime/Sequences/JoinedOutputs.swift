@@ -31,6 +31,11 @@ struct JoinedOutputs {
     /// In the order in which they were first made.
     var tensors: [StoredTensor] { names.compactMap { name in parts[name].flatMap { Self.joined($0, name: name) } } }
 
+    /// Tensors that differ on the first axis only, after each other on it, under the name of the first.
+    static func joined(_ tensors: [StoredTensor]) -> StoredTensor? {
+        joined(tensors.map { Part(tensor: $0, axis: 0, rows: nil) }, name: tensors.first?.name ?? "")
+    }
+
     /// Tensors that differ on one axis only, after each other on it. Numbers without an axis get one.
     private static func joined(_ parts: [Part], name: String) -> StoredTensor? {
         guard let first = parts.first else { return nil }

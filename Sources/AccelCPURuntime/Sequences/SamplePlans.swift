@@ -69,7 +69,9 @@ extension RunPlan.Result {
         outputs = results[0].outputs.flatMap { first in
             let all = results.compactMap { result in result.outputs.first { $0.name == first.name } }
             let isEven = all.allSatisfy { $0.shape == first.shape && $0.shape.rank > 0 }
-            return isEven ? [Self.joined(all)] : all.enumerated().map { $1.renamed("\(first.name).\($0)") }
+            return isEven
+                ? [JoinedOutputs.joined(all)].compactMap(\.self)
+                : all.enumerated().map { $1.renamed("\(first.name).\($0)") }
         }
         let tokens = results.compactMap(\.generated)
         let width = tokens.map { $0.shape.dimensions[1] }.max() ?? 0
@@ -82,15 +84,5 @@ extension RunPlan.Result {
             }
         }
         generated = StoredTensor(name: "generated", integers: rows.flatMap(\.self), shape: [rows.count, width])
-    }
-
-    private static func joined(_ tensors: [StoredTensor]) -> StoredTensor {
-        var shape = tensors[0].shape
-        shape.dimensions[0] *= tensors.count
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(tensors[0].bytes.count * tensors.count)
-        for tensor in tensors { tensor.bytes.withBytes { bytes.append(contentsOf: $0) } }
-        return StoredTensor(
-            name: tensors[0].name, elementType: tensors[0].elementType, shape: shape, bytes: ByteView(bytes))
     }
 }

@@ -43,7 +43,7 @@ public enum ForeignFormat: Sendable {
             self = .zip
         } else if starts("GGUF") {
             self = .gguf
-        } else if starts("version https://git-lfs") {
+        } else if starts(GitPointer.start) {
             self = .gitPointer
         } else if starts("\u{89}HDF") || start.starts(with: [0x89, 0x48, 0x44, 0x46]) {
             self = .hdf5
@@ -95,7 +95,7 @@ public enum ForeignFormat: Sendable {
         case .zip: "this is a zip archive, as torch.save writes it, with a Python pickle inside; \(conversionAdvice)"
         case .gguf: "this is a GGUF file, expected safetensors"
         case .onnx: "this is an ONNX model, which is not read; \(Self.checkpointAdvice)"
-        case .gitPointer: "this is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`"
+        case .gitPointer: GitPointer.advice
         case .hdf5: "this is an HDF5 file, expected safetensors"
         case .numpy:
             "this is an array of NumPy, expected safetensors: safetensors.numpy.save_file({\"NAME\": array}, \"FILE\") in Python "

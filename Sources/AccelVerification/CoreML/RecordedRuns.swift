@@ -206,7 +206,7 @@ public struct RecordedRuns: Sendable {
         let found = try SafetensorsFile(path).tensors
         let made = Dictionary(found.map { ($0.name, $0) }) { first, _ in first }
         var report = ParityReport(
-            functions: runs.map(\.function).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }, storedBytes: 0,
+            functions: runs.map(\.function).distinct, storedBytes: 0,
             storedElements: 0, inputs: .file(path), budget: budget)
         report.stages = [.outputs]
         for (number, run) in runs.enumerated() {

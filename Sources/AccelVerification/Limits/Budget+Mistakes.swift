@@ -89,9 +89,7 @@ extension Budget {
             ("outputs", outputs.isEmpty, Stage.outputs), ("weights", weights.isEmpty, .weights),
             ("operators", operators.isEmpty, .operators),
         ].filter { !$0.1 && !stages.contains($0.2) }.map(\.0)
-        return resources.filter { !measured.contains($0.resource) }.map(\.group).reduce(into: lists) {
-            if !$0.contains($1) { $0.append($1) }
-        }
+        return (lists + resources.filter { !measured.contains($0.resource) }.map(\.group)).distinct
     }
 
     /// Returns the entries of `allow` that are not needed.

@@ -137,8 +137,7 @@ public struct ParityReport: Sendable {
                 && outputNames.contains(row.name)
         }
         // A function that enumerates shapes has rows for each of these, under names of their own.
-        let compared = rows.map(\.function).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
-        return compared.compactMap { function in
+        return rows.map(\.function).distinct.compactMap { function in
             let own = rows.filter { $0.function == function }.map { ($0.name, $0.metrics.relativeL2) }
             let errors = Dictionary(own, uniquingKeysWith: max).values.map { $0 * $0 }
             guard !errors.isEmpty else { return nil }

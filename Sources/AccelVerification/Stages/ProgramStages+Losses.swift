@@ -39,7 +39,8 @@ extension ProgramStages {
             return Losses(ranked: estimates(stored, model.weights))
         }
         var found = Losses()
-        let feeds = try rankedFeeds()
+        let file: InputMatcher? = if case .file(let path) = options.inputs { try InputMatcher(file: path) } else { nil }
+        let feeds = try file.map(rankedFeeds) ?? feeds
         /// Whether a function has inputs of the file that was given.
         func isGiven(_ index: Int) -> Bool { feeds[index]?.isEmpty == false }
         // Those that the inputs of a file fit come first; others run on drawn ones.
@@ -64,10 +65,10 @@ extension ProgramStages {
             guard let samples else { continue }
             if found.ranked.isEmpty {
                 found.runs = (count, feeds.count)
-                if case .file(let path) = options.inputs {
+                if let file {
                     let own = self.program.functions[function.index]
                     if !isGiven(function.index) { found.drawn = own.name }
-                    found.tokens = try cutLength(of: own, in: InputMatcher(file: path).tensors)
+                    found.tokens = cutLength(of: own, in: file.tensors)
                 }
             }
             found.ranked += try [WeightLoss](
@@ -102,16 +103,14 @@ extension ProgramStages {
 
     /// The inputs of each function's runs on a file. Of a decoder, texts that are shorter than its blocks fill them up behind a mask: the
     /// functions of one token would see the first ones only.
-    private func rankedFeeds() throws -> [Int: [FunctionFeed]] {
-        guard case .file(let path) = options.inputs, let samples = try InputMatcher(file: path).samples else {
-            return feeds
-        }
+    private func rankedFeeds(_ file: InputMatcher) throws -> [Int: [FunctionFeed]] {
+        guard let samples = file.samples else { return feeds }
         var runs = feeds.sorted { $0.key < $1.key }.flatMap { index, feeds in feeds.map { (function: index, feed: $0) }
         }
         for index in program.functions.indices where feeds[index] == nil {
             runs += texts(of: samples, for: program.functions[index]).map { (index, $0) }
         }
-        let given = try EncoderStates(program: program, model: model).given(to: runs, file: path)
+        let given = try EncoderStates(program: program, model: model).given(to: runs, file: file.file)
         return Dictionary(grouping: given, by: \.function).mapValues { $0.map(\.feed) }
     }
 

@@ -224,7 +224,7 @@ enum CacheCommand: Command {
                 ])
             } catch let error as any ReportedError where error.exitStatus != .interrupted {
                 // The other lines are made all the same.
-                for single in (error as? ReportedErrors)?.errors ?? [error] {
+                for single in error.singles {
                     console.error("\(list.path), line \(line.number): \(single)")
                 }
                 documents.append(["line": .integer(Int64(line.number)), "error": error.json])

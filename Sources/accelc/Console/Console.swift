@@ -93,7 +93,7 @@ final class Console {
     /// Prints an error that ends the run: a sentence, or one for each of several, and with `--json` also a document on standard
     /// output.
     func report(_ error: any ReportedError) {
-        for single in (error as? ReportedErrors)?.errors ?? [error] { self.error(single.description) }
+        for single in error.singles { self.error(single.description) }
         ErrorDocument.take(error).map { emit($0, to: 1) }
     }
 

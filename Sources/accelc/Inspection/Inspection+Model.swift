@@ -30,8 +30,8 @@ extension Inspection {
             "  assets: \(checkpoint.assets.map(\.name).joined(separator: ", "))",
         ]
         let tokens = TextTokens.summary { name in
-            checkpoint.assets.contains { $0.name == name }
-                ? JSONField(try JSON.read("\(checkpoint.folder)/\(name)"), file: "\(checkpoint.folder)/\(name)") : nil
+            let path = "\(checkpoint.folder)/\(name)"
+            return checkpoint.assets.contains { $0.name == name } ? JSONField(try JSON.read(path), file: path) : nil
         }
         if let tokens { overview.append("  text: \(tokens)") }
         var sections = [overview.joined(separator: "\n")]

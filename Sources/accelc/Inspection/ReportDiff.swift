@@ -105,7 +105,7 @@ struct ReportFile {
 
     /// The names of the functions whose outputs were compared, in the order of the report.
     fileprivate var functions: [String] {
-        outputs.map(\.function).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+        outputs.map(\.function).distinct
     }
 
     /// Renames functions.
@@ -223,6 +223,11 @@ struct ReportDiff {
         }
     }
 
+    /// The functions of other names, in the order of the left report.
+    private var renamed: [(left: String, right: String)] {
+        left.functions.compactMap { name in pairs[name].map { (name, $0) } }
+    }
+
     /// Whether the reports are the same, also in what is not listed. No two runs measure the same speed.
     var isEmpty: Bool { left.document.withoutMeasured == right.document.withoutMeasured }
 
@@ -283,8 +288,7 @@ struct ReportDiff {
     var json: JSON {
         [
             "same": .bool(isEmpty), "left": left.json, "right": right.json,
-            "functions": .array(
-                left.functions.compactMap { name in pairs[name].map { ["left": .string(name), "right": .string($0)] } }),
+            "functions": .array(renamed.map { ["left": .string($0.left), "right": .string($0.right)] }),
             "outputs": .array(rows.map(\.json)), "weights": .array(changedWeights.map(\.json)),
             "others": .array(others.map { .string($0) }),
         ]
@@ -296,9 +300,9 @@ struct ReportDiff {
         if left.document == right.document { return "the reports are the same" }
         if isEmpty { return "the reports are the same but for measured speeds\n\n\(summary)" }
         var parts = [summary]
-        let renamed = left.functions.compactMap { name in pairs[name].map { "\($0) of B is compared with \(name) of A" }
+        if !renamed.isEmpty {
+            parts.append(renamed.map { "\($0.right) of B is compared with \($0.left) of A" }.joined(separator: "\n"))
         }
-        if !renamed.isEmpty { parts.append(renamed.joined(separator: "\n")) }
         if !rows.isEmpty { parts.append(outputTable(folds: folds)) }
         let weights = changedWeights
         if !weights.isEmpty { parts.append(Self.table(of: weights, folds: folds)) }

@@ -96,7 +96,7 @@ struct Timing {
             lines.append("  the prompt's time includes the first token that is generated")
         }
         guard result.runs.count > 1 else { return lines }
-        for function in result.runs.map(\.function).reduce(into: [Int](), { if !$0.contains($1) { $0.append($1) } }) {
+        for function in result.runs.map(\.function).distinct {
             let own = result.runs.filter { $0.function == function }.map(\.duration).sorted()
             lines.append(
                 "  \(names[function]): \(Text.decimals(milliseconds(own[own.count / 2]), 3)) ms"

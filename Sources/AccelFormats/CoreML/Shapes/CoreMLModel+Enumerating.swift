@@ -1,3 +1,5 @@
+import AccelByteIO
+
 extension CoreMLModel.Interface {
     /// The interface of a function that was merged from functions of several shapes.
     /// - Parameter interfaces: the interfaces of the functions, with equal order of inputs and outputs; the first has the defaults.
@@ -10,7 +12,7 @@ extension CoreMLModel.Interface {
             if target >= .iOS18 || !hasEnumerated {
                 inputs[index].enumeratedShapes =
                     target >= .iOS18
-                    ? sizes : sizes.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+                    ? sizes : sizes.distinct
                 hasEnumerated = true
             } else {
                 inputs[index].shapeRanges = sizes[0].indices.map { axis in
