@@ -44,6 +44,15 @@ enum ExportSource {
         }
     }
 
+    /// A sentence on caches that a format without functions does not hold; nil if there is nothing to say.
+    func cacheRemark(for format: any Exporter.Type) -> String? {
+        guard case .package(let package) = self, !format.dependsOnShapes, package.manifest.provenance.states != .float32
+        else { return nil }
+        return
+            "the package keeps its caches as \(package.manifest.provenance.states.rawValue), which --format \(format.name) does not hold: its runtimes "
+            + "choose that"
+    }
+
     /// What the shapes of the functions change, as a package records it.
     var shapeRemarks: [String] {
         switch self {

@@ -60,6 +60,7 @@ extension ModelExport {
         if conversion.outputs.isEmpty { conversion.outputs = [NamedPath(name: "the export", path: output)] }
         let source = try ExportSource(conversion, settings)
         (source.warnings.map(ConversionEvent.warning) + source.notes.map(ConversionEvent.note)).forEach(emit)
+        source.cacheRemark(for: format).map { emit(.note($0)) }
         if format.dependsOnShapes {
             source.usualShapes.map { emit(.note($0)) }
             source.shapeRemarks.forEach { emit(.note("remark: \($0)")) }

@@ -208,7 +208,7 @@ public struct RecordedRuns: Sendable {
         var report = ParityReport(
             functions: runs.map(\.function).distinct, storedBytes: 0,
             storedElements: 0, inputs: .file(path), budget: budget)
-        report.stages = [.outputs]
+        (report.stages, report.recordedLimit) = ([.outputs], sqnr)
         for (number, run) in runs.enumerated() {
             let positions = CountedPositions(
                 run.inputs.reduce(into: [:]) { $0[$1] = given["\(number).\($1)"].map { HostTensor($0) } }, of: nil)

@@ -46,9 +46,17 @@ extension ParityReport {
 
     /// What the verdict does not say of the limits: that they are the defaults, or not all of the budget's.
     var limitRemarks: [String] {
-        let compared = stages.map(\.title).joined(separator: ", ")
+        // The container is always checked, and limits nothing.
+        let compared = stages.filter { $0 != .container || stages.count == 1 }.map(\.title).joined(separator: ", ")
         var remarks = uncheckedLimits.map {
-            "limits: those of the budget's \($0) were not checked, since this run compares \(compared) only"
+            "limits: those of the budget's \($0) were not checked, since this run "
+                + (recordedLimit == nil
+                    ? "compares \(compared) only" : "compares outputs with recorded ones: verify checks the others")
+        }
+        if let recordedLimit, let least = outputs.compactMap(\.tolerance.sqnr).min(), least < recordedLimit {
+            remarks.append(
+                "limits: the budget's \(Figure.decibels(least)) dB stand in place of the \(Figure.decibels(recordedLimit)) dB that rounding "
+                    + "elsewhere has to keep")
         }
         if let drawnStates, outputs.contains(where: { $0.stage == .outputs }) {
             remarks.append(

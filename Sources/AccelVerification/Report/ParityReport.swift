@@ -95,6 +95,8 @@ public struct ParityReport: Sendable {
     let samplingSeed: UInt64
     /// The weights are not ranked by what they cost the outputs, as a package's are.
     var isUnranked = false
+    /// The SQNR in dB that recorded runs ask of outputs; nil unless this is a comparison with them.
+    var recordedLimit: Double?
     /// The element type to which the package rounds key/value caches, where their content was drawn; nil if there is none.
     private(set) var drawnStates: StateStorage?
     /// The bytes of all stored weights.

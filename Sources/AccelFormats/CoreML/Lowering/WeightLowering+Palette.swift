@@ -23,7 +23,8 @@ extension WeightLowering {
         }
         guard encoding.tables.count == 1, encoding.scales == nil else {
             throw LoweringGap(
-                reason: "\(encoding.scales == nil ? "a table for each group" : "scales beside a table") need iOS 18",
+                reason: encoding.scales == nil
+                    ? "a table for each group needs iOS 18" : "scales beside a table need iOS 18",
                 alternative: "use --target iOS18, or one table for the tensor without scales")
         }
         let bytes = encoding.codes.stream
