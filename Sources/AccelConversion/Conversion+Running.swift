@@ -98,7 +98,10 @@ extension Conversion {
             let plan = try graph.planned()
             var contents = try PackageContents(graph, of: compressed, from: model, digests: digests)
             if hasProbe {
-                let probe = try PackageProbe(running: plan, of: graph, threads: settings.threads)
+                let prepared = PreparedModel(plan)
+                let probe = try PackageProbe(of: graph) { function, inputs in
+                    try Session(prepared, threads: settings.threads).run(function, inputs)
+                }
                 contents.assets.append(probe.asset)
             }
             try model.finish(digests, memory)

@@ -156,9 +156,11 @@ public struct Conversion: Sendable {
 
     /// Checks the recipe's rules and the tensors' coverage.
     /// - Returns: the warnings.
-    /// - Throws: `RequestError` with all warnings if the request is strict.
+    /// - Throws: an error for each warning if the request is strict.
     func check(_ unused: [UnusedTensor], _ plan: [PlannedWeight]) throws -> [String] {
-        let idle = recipe.idleRules(in: plan).map { "\(recipeFile ?? "the recipe"), field \($0.field): \($0.reason)" }
+        let idle = recipe.idleRules(in: plan).map { rule in
+            FormatError(file: recipeFile ?? "the recipe", location: .field(rule.field), reason: rule.reason)
+        }
         let unweighted = PackageCoverage.sentences(
             plan.filter { $0.lacksImportance && recipe.encoded[$0.source.name] == nil }.map { weight in
                 let name = weight.choice.codec.name
@@ -170,7 +172,7 @@ public struct Conversion: Sendable {
                     name: weight.source.name, reason: "ggml makes \(name) with an importance matrix only; \(remedy)"
                 )
             }, "encoded as if all columns counted the same")
-        let warnings = idle + idleMethods(in: plan) + unweighted
+        let warnings = idle.map(\.description) + idleMethods(in: plan) + unweighted
         guard isStrict else { return warnings }
         let kept = plan.filter(\.source.shape.hasOutputChannels).compactMap { weight in
             weight.choice.reason.map { (name: weight.source.name, reason: $0) }
@@ -179,11 +181,17 @@ public struct Conversion: Sendable {
             PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
             + PackageCoverage.sentences(
                 unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
-        guard !warnings.isEmpty || !reasons.isEmpty else { return [] }
-        let all = (warnings + reasons.map { "\(model): \($0)" }).joined(separator: "; ")
-        if reasons.isEmpty { throw RequestError("\(all) (--strict)") }
-        throw RequestError(
-            "\(all); --strict refuses that\(kept.isEmpty ? ", unless --ignore-tensor names what is not used" : "")")
+        let advice = kept.isEmpty ? ", unless --ignore-tensor names what is not used" : ""
+        var errors: [any ReportedError] = idle.map { error in
+            var error = error
+            error.reason += " (--strict)"
+            error.exitStatus = .usage
+            return error
+        }
+        errors += warnings.dropFirst(idle.count).map { RequestError("\($0) (--strict)") }
+        errors += reasons.map { RequestError("\(model): \($0); --strict refuses that\(advice)") }
+        try Mistakes(errors).check()
+        return []
     }
 
     /// Sentences on methods that the recipe names, and that no weight uses.

@@ -11,6 +11,14 @@ extension ModelFiles {
         if has(Self.index) { return try shards(of: Self.index) }
         let names = try names()
         let candidates = names.filter { $0.hasSuffix(".safetensors") }
+        if let shard = candidates.lazy.compactMap(ShardName.init).first(where: { $0.count > 1 }) {
+            let missing = (1...shard.count).map { shard.name(of: $0) }.filter { !candidates.contains($0) }
+            let parts =
+                missing.isEmpty ? "" : ", and so \(missing.count == 1 ? "is" : "are") \(Wording.listed(missing))"
+            throw RequestError(
+                "\(folder): \(shard.name(of: shard.number)) is one of \(shard.count) shards, whose index \(shard.index) is missing\(parts): "
+                    + "get the whole model", status: .unavailable)
+        }
         if candidates.count == 1 { return [try weights(candidates[0])] }
         if candidates.count > 1 {
             throw RequestError(

@@ -335,6 +335,9 @@ extension StoredTensor {
         if elementType.isFloatingPoint, ports.allSatisfy({ $0.elementType == .int64 }) {
             return ": give whole numbers, such as x.astype(numpy.int64)"
         }
+        if elementType != .float32, ports.allSatisfy({ $0.elementType == .float32 }) {
+            return ": give numbers of single precision, such as x.astype(numpy.float32)"
+        }
         let isOfOne = ports.allSatisfy { $0.shape.rank == shape.rank + 1 && $0.shape.dimensions[0] == 1 }
         return isOfOne ? ": give a first axis of 1, as in x[None], for one sample" : ""
     }

@@ -90,11 +90,18 @@ extension Recipe {
         let model = GGUFMix(matrices.map(\.matrix), of: architecture)
         var resolved = self
         resolved.mix = nil
-        for (weight, matrix) in matrices where weight.choice.rule == nil {
-            let scheme = model.scheme(of: matrix, in: mix, isWeighted: defaultCodec.method.usesStatistics)
+        func add(_ weight: PlannedWeight, _ scheme: String?) throws {
             let codec = try scheme.map { try mix.codec($0, like: defaultCodec) } ?? Codecs.codec(Codecs.keep)
-            guard codec.values != defaultCodec.values else { continue }
+            guard codec.values != defaultCodec.values else { return }
             resolved.rules.append(try Rule(weight: weight.source.name, codec: codec))
+        }
+        for (weight, matrix) in matrices where weight.choice.rule == nil {
+            try add(weight, model.scheme(of: matrix, in: mix, isWeighted: defaultCodec.method.usesStatistics))
+        }
+        // Matrices that files of the architecture lack, such as a pooler's, are not written to them; their rows are whole blocks all the same.
+        for weight in plan where weight.choice.rule == nil && weight.source.shape.hasOutputChannels {
+            guard architecture.module(of: weight.source.name) == nil else { continue }
+            try add(weight, GGMLCodecs.fitting(mix.base, columns: weight.source.shape.columns))
         }
         return resolved
     }

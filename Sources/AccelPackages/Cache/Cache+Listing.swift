@@ -57,6 +57,9 @@ public struct CacheExplanation: Sendable {
     /// The differences from the nearest record's key, in the order of its fields.
     public let differences: [Difference]
 
+    /// The most differences that the text lists: another plan of a target has other schemes of many weights.
+    private static let listed = 12
+
     /// The explanation as text, one line per difference.
     public var text: String {
         let name = "\(key.kind.rawValue) \(key.digest)"
@@ -64,7 +67,10 @@ public struct CacheExplanation: Sendable {
         var lines = ["\(name): miss, because \(miss.reason)"]
         if let nearest {
             lines.append("the nearest earlier \(key.kind.rawValue) is \(nearest.key.digest) of \(nearest.model):")
-            lines += differences.map { "  \($0)" }
+            lines += differences.prefix(Self.listed).map { "  \($0)" }
+            if differences.count > Self.listed {
+                lines.append("  and \(differences.count - Self.listed) more (--json)")
+            }
         } else if miss.reason == .noRecord {
             lines.append("there is no earlier \(key.kind.rawValue) to compare it with")
         }
@@ -83,9 +89,9 @@ extension Cache {
         guard let outcome else { return CacheExplanation(key: key, miss: nil, nearest: nil, differences: []) }
         let others = entries.map(\.record).filter { $0.key.kind == key.kind && $0.key != key }
         // Among equally similar records, the first is the most recent one.
-        let nearest = others.map { ($0, $0.key.differences(from: key)) }.min { $0.1.count < $1.1.count }
+        let nearest = others.map { ($0, count: $0.key.changedFields(to: key).count) }.min { $0.count < $1.count }?.0
         return CacheExplanation(
-            key: key, miss: outcome, nearest: nearest?.0, differences: nearest?.1 ?? [])
+            key: key, miss: outcome, nearest: nearest, differences: nearest?.key.differences(from: key) ?? [])
     }
 
     private func contentMiss(for key: CacheKey) -> CacheMiss? {
@@ -100,49 +106,46 @@ extension Cache {
 }
 
 extension CacheKey {
-    /// Returns the fields that differ from another key, in the order of that key. For a field that is a JSON document
-    /// in both, the first difference within the document is returned.
+    /// Returns the fields that differ from another key, in the order of that key. For a field that is a JSON document in both, these are
+    /// the differences within the document.
     public func differences(from now: CacheKey) -> [CacheExplanation.Difference] {
-        let old = Dictionary(fields.map { ($0.name, $0.value) }) { first, _ in first }
-        let new = Dictionary(now.fields.map { ($0.name, $0.value) }) { first, _ in first }
-        let gone = fields.map(\.name).filter { new[$0] == nil }
-        return (now.fields.map(\.name) + gone).filter { old[$0] != new[$0] }.map { name in
-            func document(_ text: String?) -> JSON? {
-                text.flatMap { $0.hasPrefix("{") ? try? JSON.parse(ByteView(Array($0.utf8)), file: name) : nil }
+        let names = changedFields(to: now)
+        return names.flatMap { name -> [CacheExplanation.Difference] in
+            let (old, new) = (value(of: name), now.value(of: name))
+            guard let before = Self.document(old, name), let after = Self.document(new, name) else {
+                return [.init(field: name, earlier: old ?? "", now: new ?? "")]
             }
-            if let old = document(old[name]), let new = document(new[name]),
-                let location = Self.firstDifference(old, new, at: name)
-            {
-                return location
-            }
-            return CacheExplanation.Difference(field: name, earlier: old[name] ?? "", now: new[name] ?? "")
+            return Self.differences(before, after, at: name)
         }
     }
 
-    private static func firstDifference(_ old: JSON, _ new: JSON, at location: String) -> CacheExplanation.Difference? {
-        if old == new { return nil }
+    /// The names of the fields that differ, in the order of the other key.
+    fileprivate func changedFields(to now: CacheKey) -> [String] {
+        (now.fields + fields).map(\.name).distinct.filter { value(of: $0) != now.value(of: $0) }
+    }
+
+    private func value(of name: String) -> String? { fields.first { $0.name == name }?.value }
+
+    private static func document(_ text: String?, _ name: String) -> JSON? {
+        text.flatMap { $0.hasPrefix("{") ? try? JSON.parse(ByteView(Array($0.utf8)), file: name) : nil }
+    }
+
+    private static func differences(_ old: JSON?, _ new: JSON?, at location: String) -> [CacheExplanation.Difference] {
         switch (old, new) {
-        case (.object(let left), .object(let right)):
-            for name in left.map(\.key) + right.map(\.key) {
-                let (a, b) = (left.first { $0.key == name }?.value, right.first { $0.key == name }?.value)
-                if a == b { continue }
-                guard let a, let b else {
-                    return .init(field: "\(location).\(name)", earlier: a?.text() ?? "", now: b?.text() ?? "")
-                }
-                return firstDifference(a, b, at: "\(location).\(name)")
+        case _ where old == new: []
+        case (.object(let left)?, .object(let right)?):
+            (left + right).map(\.key).distinct.flatMap { name in
+                differences(
+                    left.first { $0.key == name }?.value, right.first { $0.key == name }?.value,
+                    at: "\(location).\(name)")
             }
-        case (.array(let left), .array(let right)):
-            for index in 0..<max(left.count, right.count) {
-                let (a, b) = (left.dropFirst(index).first, right.dropFirst(index).first)
-                if a == b { continue }
-                guard let a, let b else {
-                    return .init(field: "\(location)[\(index)]", earlier: a?.text() ?? "", now: b?.text() ?? "")
-                }
-                return firstDifference(a, b, at: "\(location)[\(index)]")
+        case (.array(let left)?, .array(let right)?):
+            (0..<max(left.count, right.count)).flatMap { index in
+                differences(
+                    left.dropFirst(index).first, right.dropFirst(index).first, at: "\(location)[\(index)]")
             }
-        default: break
+        default: [.init(field: location, earlier: old?.text() ?? "", now: new?.text() ?? "")]
         }
-        return .init(field: location, earlier: old.text(), now: new.text())
     }
 }
 

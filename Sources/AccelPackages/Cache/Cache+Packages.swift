@@ -122,6 +122,9 @@ extension Cache {
         return nil
     }
 
+    /// Records that a package is wanted: what was used last is evicted last.
+    package func noteUse(of key: CacheKey) { noteUse(of: key.digest) }
+
     /// Sends a package of the local cache to the cache server, if that lacks it.
     public func share(_ key: CacheKey) {
         remote?.add(missing: [key.digest], from: folder)

@@ -90,12 +90,7 @@ struct CoreMLRun {
     }
 
     /// The function's name, with the shape if it has several.
-    var function: String {
-        guard interface.shapeCount > 1,
-            let input = interface.inputs.first(where: { $0.enumeratedShapes.count == interface.shapeCount })
-        else { return interface.function }
-        return "\(interface.function) \(Shape(input.enumeratedShapes[shape]))"
-    }
+    var function: String { interface.title(ofShape: shape) }
 
     /// The tolerance for arithmetic in the package's own element type.
     private var computing: Tolerance {
@@ -323,6 +318,14 @@ extension CoreMLModel.Interface {
     /// Whether these sizes, by the identifiers of inputs, are those of all inputs.
     func takes(_ sizes: [String: [Int]]) -> Bool {
         inputs.allSatisfy { sizes[CoreMLWeightMatcher.identifier($0.name)].map($0.takes) ?? false }
+    }
+
+    /// The function's name, with one of its shapes if it has several.
+    func title(ofShape index: Int) -> String {
+        guard shapeCount > 1, let input = inputs.first(where: { $0.enumeratedShapes.count == shapeCount }) else {
+            return function
+        }
+        return "\(function) \(Shape(input.enumeratedShapes[index]))"
     }
 
     /// The number of shapes that the inputs enumerate together; 1 if they enumerate none.

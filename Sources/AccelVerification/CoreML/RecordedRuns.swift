@@ -156,7 +156,7 @@ public struct RecordedRuns: Sendable {
         }
         if let matcher, drawn.count == functions.count { throw package.noFunction(takes: matcher) }
         let leftOut = zip(variants, given).filter { $0.1.leftOut > 0 }.map {
-            "\($0.interface.function) leaves out \(Wording.count($1.leftOut, "sample")) that \($1.leftOut == 1 ? "is" : "are") too long for it"
+            "\($0.interface.title(ofShape: $0.shape)) leaves out \(Wording.count($1.leftOut, "sample")) that \($1.leftOut == 1 ? "is" : "are") too long for it"
         }
         return (sequences, drawn, leftOut)
     }

@@ -62,13 +62,17 @@ struct ProvenanceComparison {
     }
 
     private func compareAssets(_ finding: inout StructureFinding) {
-        finding.compare("assets", "asset", found.assets.map(\.name).sorted(), original.assets.map(\.name).sorted()) {
-            "\"\($0)\""
+        // The probe is of the package itself, and compared with its functions.
+        let assets = found.assets.filter { $0.name != PackageProbe.assetName }
+        for name in Set(original.assets.map(\.name)).subtracting(assets.map(\.name)).sorted() {
+            finding.add("assets/\(name)", "the package lacks this file of the model")
         }
-        for asset in found.assets {
-            guard let wanted = original.assets.first(where: { $0.name == asset.name }),
-                let index = asset.content.firstDifference(from: wanted.content)
-            else { continue }
+        for asset in assets {
+            guard let wanted = original.assets.first(where: { $0.name == asset.name }) else {
+                finding.add("assets/\(asset.name)", "the model has no such file")
+                continue
+            }
+            guard let index = asset.content.firstDifference(from: wanted.content) else { continue }
             finding.add("assets/\(asset.name)", "differs from the model's file from byte \(index) on")
         }
     }

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelModelFamilies
 import AccelPackages
 import AccelPrograms
@@ -76,6 +77,7 @@ struct StructureStage {
             origins: original.origins)
         if isWhole { try coverage.run(&finding) }
         ProvenanceComparison(found: found, original: original, recipe: recipe, frozen: frozen).run(&finding)
+        try compareProbe(&finding)
         if let package, finding.differences.isEmpty { try compareFiles(of: package, wanted, original, &finding) }
         return finding
     }
@@ -168,6 +170,17 @@ struct StructureStage {
         return others
     }
 
+    /// Compares the numeric probe, which no file of the model has, with one that is made of the package.
+    private func compareProbe(_ finding: inout StructureFinding) throws {
+        guard let probe = try package?.probe else { return }
+        let model = PreparedModel(try found.graph.planned())
+        let made = try PackageProbe(of: found.graph) { try Session(model).run($0, $1) }
+        finding.compared.append(("probe", 1))
+        guard let reason = probe.difference(from: made) else { return }
+        let name = "assets/\(PackageProbe.assetName)"
+        if isOfThisVersion { finding.add(name, reason) } else { finding.remarks.append("\(name): \(reason)") }
+    }
+
     /// Compares every file byte for byte, with the package's own choices filled in. This finds differences that the
     /// comparisons before it miss.
     private func compareFiles(
@@ -178,7 +191,7 @@ struct StructureStage {
         wanted.graph = graph
         wanted.unusedTensors = original.unused
         wanted.keptTensors = original.origins.kept
-        wanted.assets = original.assets
+        wanted.assets = original.assets + found.assets.filter { $0.name == PackageProbe.assetName }
         let names = try package.files(differingFrom: wanted)
         finding.compared.append(("file", package.manifest.files.count + 1))
         for name in names {

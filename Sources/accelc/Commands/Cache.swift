@@ -215,6 +215,7 @@ enum CacheCommand: Command {
                 if let miss = cache.package(for: key).failure {
                     throw RequestError("the package could not be kept: \(miss.reason)", status: .unavailable)
                 }
+                cache.noteUse(of: key)
                 cache.share(key)
                 lines.append(
                     "\(key.digest.description.prefix(12)) \(outcome.rawValue) \(line.words.joined(separator: " "))")

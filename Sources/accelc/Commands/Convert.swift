@@ -69,7 +69,8 @@ enum ConvertCommand: Command {
         summary.notes.forEach { console.note("remark: \($0)") }
         summary.remarks.forEach(console.detail)
         if made.cache == .miss {
-            console.detail("weights: \(made.weights.found) found in the cache, \(made.weights.made) made")
+            let received = made.weights.received == 0 ? "" : " (\(made.weights.received) from the server)"
+            console.detail("weights: \(made.weights.found) found in the cache\(received), \(made.weights.made) made")
         }
         if !made.lacksTokenizer { summary.missingTokenizer.map(console.note) }
         return made.comparison.map { CacheChoice.report($0, console) } ?? .success

@@ -22,7 +22,11 @@ struct TargetSummary {
                 + "\(Wording.bytes(choice.weightBytes, digits: 2)), has \(Text.decimals(choice.sqnr, 2)) dB"
                 + (result.outputs.heldOut == nil ? "" : " over what is held out")
         }
-        let lines = [reached, larger].compactMap(\.self)
+        let isAtEnd = result.bitsPerWeight >= 16 && result.outputSQNR.isFinite
+        let end =
+            isAtEnd
+            ? "choices end at float16, which all weights have: --compress float32 keeps the model's numbers" : nil
+        let lines = [reached, larger, end].compactMap(\.self)
         guard let plan = result.plan else { return lines }
         return lines + [
             "plan: \(plan), \(Wording.bytes(result.planBytes)) (\(Wording.bytes(result.statisticsBytes)) of statistics); "

@@ -236,7 +236,12 @@ extension Arguments {
             return usage("does not expect \"\(word)\": a list such as batch=1,sequence=128 is one word, or in quotes")
         }
         if let option = command.surplusOption, !has(option) {
-            return usage("does not expect \"\(word)\"", nearest: "--\(option.name) \(word)")
+            guard Files.kind(of: word) != nil else {
+                let kinds = PathKind.titles(of: option.takes)
+                return usage("does not expect \"\(word)\", and no file is called so: --\(option.name) takes \(kinds)")
+            }
+            let quote = word.contains(" ") ? "\"" : ""
+            return usage("does not expect \"\(word)\"", nearest: "--\(option.name) \(quote)\(word)\(quote)")
         }
         let paths = command.positionals.filter { if case .path = $0.kind { true } else { false } }
         let one = paths.count == 1 ? ": it takes one \(paths[0].name), and what has blanks in it needs quotes" : ""

@@ -192,8 +192,9 @@ extension Arguments {
     private func refuseFolder(_ takes: [PathKind], _ path: String, _ argument: String) throws {
         guard takes == [.tensors], Files.kind(of: path) == .folder else { return }
         // The weights of a model are no inputs.
-        let inside = ((try? Files.list(path)) ?? []).filter { $0.hasSuffix(".safetensors") && !$0.hasPrefix("model") }
-            .sorted()
+        let names = (try? Files.list(path)) ?? []
+        let isModel = names.contains { $0 == "config.json" || $0.hasSuffix(".index.json") }
+        let inside = isModel ? [] : names.filter { $0.hasSuffix(".safetensors") && !$0.hasPrefix("model") }.sorted()
         let hint = inside.first.map { ", such as \(Files.trimmingSlashes(path))/\($0)" } ?? ""
         throw RequestError(
             "\(path) is a folder; \(command.name) takes \(PathKind.titles(of: takes)) \(argument): one file with a tensor for "

@@ -1,8 +1,6 @@
 import AccelByteIO
-import AccelCPURuntime
-import AccelPackages
-import AccelPrograms
-import AccelTensors
+package import AccelPrograms
+package import AccelTensors
 
 extension PackageProbe {
     /// The differences that backends are allowed, in units of the largest sample of an output. The CPU and the reference meaning
@@ -13,16 +11,15 @@ extension PackageProbe {
     private static let mostInputs = 251
     private static let mostSamples = 256
 
-    /// Runs every function on the CPU, each from the initial states.
-    /// - Throws: `RequestError` naming an output that is not finite; what the runtime throws.
-    init(running plan: ModelPlan, of graph: ModelGraph, threads: Int) throws {
-        let model = PreparedModel(plan)
+    /// Samples the outputs of every function of a package.
+    /// - Parameter run: runs a function on the CPU, by its index, from its initial states.
+    /// - Throws: `RequestError` naming an output that is not finite; what `run` throws.
+    package init(of graph: ModelGraph, running run: (Int, [String: StoredTensor]) throws -> [StoredTensor]) throws {
         var runs: [Run] = []
         for (index, function) in graph.functions.enumerated() {
-            let session = try Session(model, threads: threads)
             let inputs = function.inputs.enumerated().map { Self.input($1, number: $0, of: function) }
             let tensors = zip(inputs, function.inputs).map { ($0.name, $0.tensor($1.elementType, $1.shape)) }
-            let made = try session.run(index, Dictionary(tensors) { first, _ in first })
+            let made = try run(index, Dictionary(tensors) { first, _ in first })
             let outputs = try made.filter { $0.shape.count > 0 }.map { tensor in
                 let output = Output(sampling: tensor, atMost: Self.mostSamples)
                 guard output.values.allSatisfy(\.isFinite) else {
@@ -35,6 +32,34 @@ extension PackageProbe {
             runs.append(Run(function: function.functionName, inputs: inputs, outputs: outputs))
         }
         self.init(runs: runs, tolerances: Self.usualTolerances)
+    }
+
+    /// Returns how this probe differs from one that the CPU made of the same package; nil if it does not. Samples may differ as far as a
+    /// backend's on the CPU, since another processor may have made them.
+    package func difference(from made: PackageProbe) -> String? {
+        guard tolerances == made.tolerances else { return "its tolerances are not those that a conversion writes" }
+        guard runs.map(\.function) == made.runs.map(\.function) else {
+            return "its runs are not those of the functions"
+        }
+        for (own, other) in zip(runs, made.runs) {
+            guard own.inputs == other.inputs else {
+                return "its inputs of \(own.function) are not those that a conversion chooses"
+            }
+            let layouts = [own, other].map { $0.outputs.map { "\($0.name) \($0.stride) \($0.values.count)" } }
+            guard layouts[0] == layouts[1] else {
+                return "its samples of \(own.function) are not of the outputs that the function has"
+            }
+            for (found, wanted) in zip(own.outputs, other.outputs) {
+                let largest = (found.values + wanted.values).map(abs).max() ?? 0
+                let differences = zip(found.values, wanted.values).map { abs($0 - $1) }
+                let limit = tolerance(of: "cpu") * largest
+                guard let index = differences.firstIndex(where: { !($0 <= limit) }) else { continue }
+                return
+                    "element \(index * found.stride) of the output \"\(found.name)\" of \(own.function) is \(found.values[index]), but the "
+                    + "function gives \(wanted.values[index])"
+            }
+        }
+        return nil
     }
 
     /// Numbers that the port's role takes, spread over their range.
