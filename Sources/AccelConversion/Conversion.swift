@@ -65,6 +65,8 @@ public struct Conversion: Sendable {
     public var keepsQuantized = false
     /// Turns warnings into errors: unused tensors, uncompressed matrices, recipe rules that match nothing.
     public var isStrict = false
+    /// The format of an export; nil for a package.
+    var format: (any Exporter.Type)?
     /// The device that the package is for: a package that would exceed the profile's limits is refused. It changes no byte of others.
     public var profile: DeviceProfile?
     /// All paths that the request writes, with their names in errors.
@@ -89,9 +91,10 @@ public struct Conversion: Sendable {
                 interfaces: try interfaceFile.map { try InterfaceFile($0) }))
     }
 
-    /// Builds the programs of the requested parts.
+    /// Builds the programs of the requested parts, as the format of the output holds them.
     func model(of source: any ModelSource) throws -> SourceModel {
-        try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: false)
+        let model = try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: false)
+        return try format?.held(model) ?? model
     }
 
     /// Returns the request with the recipe that the model gets.

@@ -57,6 +57,7 @@ extension ModelExport {
         let cache = settings.cache
         let exporter = try format.init(choices)
         var conversion = conversion
+        conversion.format = format
         if conversion.outputs.isEmpty { conversion.outputs = [NamedPath(name: "the export", path: output)] }
         let source = try ExportSource(conversion, settings)
         (source.warnings.map(ConversionEvent.warning) + source.notes.map(ConversionEvent.note)).forEach(emit)

@@ -30,6 +30,9 @@ public protocol Exporter: Sendable {
     static var schemeOption: ExportOption? { get }
     /// The scheme of the weights that `check` leaves uncompressed, e.g. `float16`.
     static var plainScheme: String { get }
+    /// Returns the model as files of the format hold it: without outputs that no program computes from them. Targets and figures are of
+    /// the outputs that are left, and an export is compared with these.
+    static func held(_ model: SourceModel) throws -> SourceModel
     /// Makes an exporter with the given option values; options that are left out have their defaults.
     /// - Throws: `RequestError` if values contradict each other.
     init(_ values: ExportOptionValues) throws
@@ -53,6 +56,7 @@ extension Exporter {
     public static var plainScheme: String { "float16" }
     public static var families: [String]? { nil }
     public static var schemeOption: ExportOption? { nil }
+    public static func held(_ model: SourceModel) throws -> SourceModel { model }
 
     /// Asks `check` about a function that multiplies by such a matrix.
     public static func unsupportedReason(of codec: any WeightCodec, shape: Shape) -> String? {

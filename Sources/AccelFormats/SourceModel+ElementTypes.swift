@@ -20,7 +20,21 @@ extension SourceModel {
             MachineMemory.sum(
                 weights.filter { types[$0.name] ?? $0.elementType != $0.elementType }.map { $0.shape.count * 4 }),
             for: "the decoded weights of the export")
-        for weight in weights where encoded[weight.name] == nil {
+        for weight in weights {
+            if let own = encoded[weight.name] {
+                // Codes are of numbers of any type; some files do not say which these had.
+                guard let type = types[weight.name], own.elementType != type, let plain = Self.codec(of: type) else {
+                    continue
+                }
+                encoded[weight.name] = try CompressedTensor(
+                    name: own.name, elementType: type, shape: own.shape, codec: own.codec, sections: own.sections,
+                    file: weight.file)
+                let values = try CompressedTensor.compressing(weight, with: plain, threads: 1).tensor
+                stated[weight.name] = StoredTensor(
+                    name: weight.name, elementType: type, shape: weight.shape, bytes: values.sections[0],
+                    file: weight.file)
+                continue
+            }
             guard let type = types[weight.name], let plain = Self.codec(of: type) else { continue }
             if weight.elementType == type, weight.bytes == originals[weight.name]?.bytes { continue }
             let halves = [type, .bfloat16, .float16].lazy.compactMap(weight.narrowed).first ?? weight

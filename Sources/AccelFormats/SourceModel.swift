@@ -140,6 +140,20 @@ public struct SourceModel: Sendable {
         return isChanged ? model : nil
     }
 
+    /// Returns the model without the outputs that depend on some weights, which a format does not hold.
+    /// - Parameters:
+    ///   - isLeftOut: whether a weight is one of these, by its name.
+    ///   - remark: what the user is told where there are such outputs.
+    func leavingOut(outputsOf isLeftOut: (String) -> Bool, remark: String) throws -> SourceModel {
+        var model = self
+        model.programs = try programs.map { try $0.leavingOut(outputsOf: isLeftOut) }
+        model.functions = try functions?.map { try $0.applying { try $0.leavingOut(outputsOf: isLeftOut) } }
+        let isSame = zip(programs, model.programs).allSatisfy { $0.outputs.count == $1.outputs.count }
+        if isSame { return self }
+        model.remarks.append(remark)
+        return model
+    }
+
     /// Family and version for cache keys, e.g. `bert 1`.
     public var versionedName: String { "\(family) \(familyVersion)" }
 }

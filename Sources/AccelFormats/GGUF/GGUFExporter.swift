@@ -11,7 +11,7 @@ public struct GGUFExporter: Exporter {
     public static let summary = "a folder with a GGUF file (OUT/model.gguf, with the tokenizer, for llama.cpp)"
     public static let options = [ExportOption.allowFallback]
     public static let output = GGUFFolder.list.kind
-    public static let version = 7
+    public static let version = 8
     public static let dependsOnShapes = false
     public static let plainScheme = "stored"
 
@@ -49,6 +49,13 @@ public struct GGUFExporter: Exporter {
         return gaps.merging(refusals.reasons) { $1 }
     }
 
+    public static func held(_ model: SourceModel) throws -> SourceModel {
+        guard let architecture = GGUFArchitecture.all.first(where: { $0.family == model.family }) else { return model }
+        return try model.leavingOut(outputsOf: { GGUFPlace.isLeftOut($0, architecture) }, remark: leftOut)
+    }
+
+    private static let leftOut = "the pooler is left out, because llama.cpp does not read it"
+
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
         try model.program.functions.refuseRoundedActivations(in: "GGUF")
         guard model.scalings.isEmpty else {
@@ -79,7 +86,7 @@ public struct GGUFExporter: Exporter {
         try folder.write(to: path, shardBytes: shardBytes)
         var remarks = settings.remarks + (tokenizer.remark.map { [$0] } ?? [])
         if weights.contains(where: { GGUFPlace.isLeftOut($0.name, architecture) }) {
-            remarks.append("the pooler is left out, because llama.cpp does not read it")
+            remarks.append(Self.leftOut)
         }
         // Vectors are numbers of float32 in every file of llama.cpp.
         let vectors = Set(weights.filter { $0.shape.rank < 2 }.map(\.name))

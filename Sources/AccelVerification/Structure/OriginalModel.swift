@@ -62,10 +62,14 @@ public struct OriginalModel: Sendable {
     /// Creates the model that a subject is compared with, in the subject's recorded parts and with the logits that the
     /// subject records. A part or logits that the model does not have and a pattern without a match become differences,
     /// not errors.
+    /// - Parameter format: the format of an export; nil for a package, which holds all outputs.
     /// - Throws: `FormatError` and `RequestError` as for a conversion.
-    public init(_ source: any ModelSource, for subject: Subject, threads: Int) throws {
+    public init(
+        _ source: any ModelSource, for subject: Subject, in format: (any Exporter.Type)? = nil, threads: Int
+    ) throws {
         let (parts, ignoredTensors, logits) = subject.madeOf
-        let whole = try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: true)
+        let all = try source.model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: true)
+        let whole = try format?.held(all) ?? all
         let model = try whole.computing(logits) ?? whole
         let digests = try source.digests(cache: nil, threads: threads)
         try digests.complete()

@@ -129,7 +129,8 @@ enum VerifyCommand: Command {
         var reference: Subject?
         if let model = arguments[against] {
             let original = try ModelFormats.open(model, try arguments.opening)
-            reference = .model(try OriginalModel(original, for: subject, threads: console.threads))
+            reference = .model(
+                try OriginalModel(original, for: subject, in: source.format.exporter, threads: console.threads))
         }
         let parity = Parity(of: subject, against: reference)
         if arguments.has(selfTest), !parity.hasSelfTest {
