@@ -54,6 +54,7 @@ public struct CalibrationSamples: Sendable {
         let given = SampleInputs(tensors, file: file)
         guard part.inputs.contains(where: { given.tensors[$0.name] != nil }) else { return nil }
         self.part = part
+        if part.input(.attentionMask) == nil { try part.input(.tokens).map { try given.requireMask(over: $0.name) } }
         let own = try ShapeBindings(fitting: tensors, to: part, file: file).numbers
         let tokens = part.input(.tokens).map { part.type(of: $0.value).dimensions } ?? []
         let positions = tokens.dropFirst().first?.name.flatMap { own[$0] } ?? own.values.max() ?? 1

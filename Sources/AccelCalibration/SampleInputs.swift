@@ -28,6 +28,18 @@ public struct SampleInputs: Sendable {
         return tensors[name ?? Self.maskName].map(HostTensor.init)
     }
 
+    /// Checks that the mask for a function without a mask input has a value for each token.
+    /// - Parameter tokens: the name of the function's tokens.
+    /// - Throws: `RequestError` naming both.
+    package func requireMask(over tokens: String) throws {
+        guard let mask = tensors[Self.maskName], let tokens = tensors[tokens], mask.shape != tokens.shape else {
+            return
+        }
+        throw RequestError(
+            "\(file): \"\(Self.maskName)\" is \(mask.shape), but \"\(tokens.name)\" is \(tokens.shape): the mask has a value for each token; "
+                + "leave one of sound or images out")
+    }
+
     /// Returns the value of an input: the file's tensor, or what stands for a missing one.
     /// - Parameter mask: the positions that count; nil if all do.
     /// - Throws: `RequestError` if the tensor has another type or shape, or tokens of another model, or if an input is missing.

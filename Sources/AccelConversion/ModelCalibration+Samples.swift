@@ -10,9 +10,12 @@ extension ModelCalibration {
             !samples.hasMask && (samples.part.input(.attentionMask) ?? samples.part.input(.tokens)) != nil
         }
         guard let first = open.first, let file else { return [] }
-        let mask = first.part.input(.attentionMask)?.name ?? CalibrationSamples.maskName
+        let own = first.part.input(.attentionMask)?.name
         let number = first.positions.map { "\(Wording.grouped($0)) " } ?? ""
-        return ["\(file) has no \"\(mask)\": all \(number)positions count, those of padding too"]
+        let tokens = own == nil ? first.part.input(.tokens).map { " over \"\($0.name)\"" } ?? "" : ""
+        return [
+            "\(file) has no \"\(own ?? CalibrationSamples.maskName)\"\(tokens): all \(number)positions count, those of padding too"
+        ]
     }
 
     /// Sentences on samples that are too few for the methods that use them.

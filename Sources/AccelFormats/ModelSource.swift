@@ -148,10 +148,12 @@ public struct SourceWeight: Sendable {
     }
 
     /// An uncompressed tensor of a file.
-    public init(_ tensor: StoredTensor) {
+    /// - Parameter type: the type of its numbers in the file; nil for that of the tensor.
+    public init(_ tensor: StoredTensor, storedAs type: ElementType? = nil) {
+        let bits = (type ?? tensor.elementType).byteCount * 8
         self.init(
-            name: tensor.name, shape: tensor.shape, scheme: tensor.elementType.rawValue,
-            storedBits: tensor.bytes.count * 8, codeBits: Double(tensor.elementType.byteCount * 8)
+            name: tensor.name, shape: tensor.shape, scheme: (type ?? tensor.elementType).rawValue,
+            storedBits: tensor.shape.count * bits, codeBits: Double(bits)
         ) { tensor }
     }
 }

@@ -16,6 +16,8 @@ protocol SingleModelSource: ModelSource {
     var fileBytes: [String: Int] { get }
     /// The other tensors, under their names in checkpoints.
     var plain: [StoredTensor] { get }
+    /// The types of other tensors in the files, where these are not those of the checkpoint that they state.
+    var fileTypes: [String: ElementType] { get }
     /// The names of the tensors in the files.
     var names: Set<String> { get }
     /// Whether a tensor of checkpoints has its axes the other way round.
@@ -25,6 +27,7 @@ protocol SingleModelSource: ModelSource {
 extension SingleModelSource {
     func isTransposed(_ name: String) -> Bool { false }
     var fileBytes: [String: Int] { [:] }
+    var fileTypes: [String: ElementType] { [:] }
 
     public var abilities: Set<SourceAbility> { [.tensors, .graph] }
 
@@ -43,7 +46,7 @@ extension SingleModelSource {
                 StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
             }
         }
-        return (quantized + plain.map { SourceWeight($0) }).sorted { $0.name < $1.name }
+        return (quantized + plain.map { SourceWeight($0, storedAs: fileTypes[$0.name]) }).sorted { $0.name < $1.name }
     }
 
     public func model(

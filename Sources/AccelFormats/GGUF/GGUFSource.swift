@@ -11,6 +11,7 @@ public struct GGUFSource: SingleModelSource {
     let folder: String
     let encoded: [String: CompressedTensor]
     let fileBytes: [String: Int]
+    let fileTypes: [String: ElementType]
     public let freeCodes: [String: any WeightCodec]
     let plain: [StoredTensor]
     let names: Set<String>
@@ -35,11 +36,14 @@ public struct GGUFSource: SingleModelSource {
         let schemes = try GGUFFolder.schemes(in: parts[0])
         var (encoded, plain) = ([String: CompressedTensor](), [StoredTensor]())
         var (bytes, free) = ([String: Int](), [String: any WeightCodec]())
+        var types: [String: ElementType] = [:]
         for part in parts {
             for tensor in part.tensors where !Self.settings.contains(tensor.name) {
                 let scheme = schemes?[tensor.name]
                 switch try reader.weight(tensor, by: scheme, of: part.path) {
-                case .plain(let tensor): plain.append(tensor)
+                case .plain(let weight):
+                    plain.append(weight)
+                    if case .plain(let type) = tensor.type.storage { types[weight.name] = type }
                 case .encoded(let weight):
                     (encoded[weight.name], bytes[weight.name]) = (weight, tensor.bytes.count)
                     let isKnown = schemes != nil && scheme?.method != .weighted
@@ -48,6 +52,7 @@ public struct GGUFSource: SingleModelSource {
             }
         }
         (self.encoded, self.plain, fileBytes, freeCodes) = (encoded, plain, bytes, free)
+        fileTypes = types
         files = ModelFiles(in: folder, holding: parts.map(\.source))
     }
 

@@ -37,7 +37,7 @@ struct CoreMLRun {
     /// - Returns: nil when the inputs are not of the function's names and shapes.
     func result(_ programs: [Program], _ options: Parity.Options) throws -> OutputStage.Result? {
         var result = OutputStage.Result()
-        let given = try tensors()
+        let given = try tensors().merging(startPosition) { given, _ in given }
         let model = try reference(programs, given)
         try model?.requireMemoryForInputs()
         // On zeros, which are no encoder's, a decoder would show nothing: it runs on drawn inputs.
@@ -113,6 +113,39 @@ struct CoreMLRun {
         let sizes = stored.values.map { TensorType($0.elementType, shape: $0.shape).hostBytes }
         try MachineMemory.require(MachineMemory.sum(sizes), for: "the inputs of \(function)")
         return (source.golden?.inputs ?? stored).mapValues { HostTensor($0) }
+    }
+
+    /// The position of a golden's first token where it gives none: its text begins here.
+    private var startPosition: [String: HostTensor] {
+        get throws {
+            guard source.golden != nil, let roles = try package.interface(of: interface.function)?.inputs else {
+                return [:]
+            }
+            let positions = roles.filter { $0.value.kind == .position }.keys
+            return Dictionary(
+                positions.compactMap { name in
+                    let input = interface.inputs.first {
+                        CoreMLWeightMatcher.identifier($0.name) == CoreMLWeightMatcher.identifier(name)
+                    }
+                    guard let sizes = input.flatMap({ interface.sizes(of: $0, as: shape) }) else { return nil }
+                    return (name, HostTensor([Int64](repeating: 0, count: Shape(sizes).count), Shape(sizes)))
+                }
+            ) { first, _ in first }
+        }
+    }
+
+    /// Returns the inputs of the function that a golden lacks, or has in other shapes.
+    func unfitting(in golden: Golden) -> [String] {
+        let given = Dictionary(
+            golden.inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.shape.dimensions) }
+        ) { first, _ in first }
+        return interface.inputs.compactMap { input in
+            guard let found = given[CoreMLWeightMatcher.identifier(input.name)] else {
+                return "in.\(input.name) is missing"
+            }
+            guard !interface.takes(found, by: input, as: shape) else { return nil }
+            return "in.\(input.name) is \(Shape(found)), expected \(Shape(interface.sizes(of: input, as: shape) ?? []))"
+        }
     }
 
     /// Returns the part of the model that takes the function's inputs, with the function's sizes.

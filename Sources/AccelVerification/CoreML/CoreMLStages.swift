@@ -232,6 +232,32 @@ struct CoreMLStages: StageRunner {
             }
         }
         if !drawn.isEmpty { report.draw(for: drawn, seed: seed) }
+        if let golden = options.inputs.golden, !golden.isDecoding { requireOutputs(of: golden, &report) }
+    }
+
+    /// Lists the outputs of a golden that functions have which do not take its inputs: else they would pass unseen.
+    private func requireOutputs(of golden: Golden, _ report: inout ParityReport) {
+        let id = CoreMLWeightMatcher.identifier
+        let compared = Set(report.outputs.filter { $0.reference == .golden }.map { id($0.name) })
+        for sample in golden.samples {
+            for name in sample.outputs.keys.sorted() where !compared.contains(id(name + sample.suffix)) {
+                guard
+                    let interface = package.model.interfaces.first(where: {
+                        $0.outputs.contains { id($0.name) == id(name) }
+                    })
+                else {
+                    continue
+                }
+                let run = CoreMLRun(
+                    package: package, interface: interface, source: .golden(sample), stored: stored, weakest: nil)
+                report.notCompared.append(
+                    NotCompared(
+                        stage: .outputs, name: "\(interface.function) out.\(name)\(sample.suffix)",
+                        reason: "the golden does not have the inputs of the function that computes it"
+                            + (run.unfitting(in: sample).first.map { ": \($0)" } ?? ""),
+                        isRequired: true))
+            }
+        }
     }
 
     /// - Returns: Whether the inputs fit the function.

@@ -124,3 +124,16 @@ extension HostTensor {
         return (try? slice.evaluate([self]).first) ?? self
     }
 }
+
+extension FunctionPlan {
+    /// Returns the first of the inputs that a golden lacks, or has in another shape. Integers other than tokens are 0 where they are not given.
+    func unfitting(in golden: Golden) -> String? {
+        inputs.lazy.compactMap { input in
+            guard let found = golden.inputs[input.name] else {
+                let isNeeded = input.elementType.isFloatingPoint || input.name == self.input(.tokens)?.name
+                return isNeeded ? "in.\(input.name) is missing" : nil
+            }
+            return found.shape == input.shape ? nil : "in.\(input.name) is \(found.shape), expected \(input.shape)"
+        }.first
+    }
+}

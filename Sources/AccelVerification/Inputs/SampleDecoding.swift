@@ -47,6 +47,7 @@ struct SampleDecoding {
         else { return nil }
         let (rows, width) = (port.shape.dimensions[0], tokens.shape.dimensions[1])
         guard width > 0, rows > 0 else { return nil }
+        if decoder.input(.attentionMask) == nil { try samples.requireMask(over: port.name) }
         if let reason = decoder.interface.inputs[port.name]?.foreignNumber(
             in: tokens, mask: samples.tensors[SampleInputs.maskName].map { HostTensor($0).flags })
         {

@@ -94,8 +94,12 @@ extension Budget {
 
     /// Returns the entries of `allow` that are not needed.
     private func allowances(in report: ParityReport, _ file: String, _ stages: Set<Stage>) -> [BudgetMistake] {
-        func unused(_ list: String, _ patterns: [Pattern], _ stage: Stage, _ names: [String]) -> [BudgetMistake] {
-            patterns.enumerated().filter { !names.contains(where: $0.element.names) }.map { index, pattern in
+        func unused(
+            _ list: String, _ patterns: [Pattern], _ stage: Stage, _ names: [String],
+            _ fits: (Pattern, String) -> Bool = { $0.names($1) }
+        ) -> [BudgetMistake] {
+            patterns.enumerated().filter { pattern in !names.contains { fits(pattern.element, $0) } }.map {
+                index, pattern in
                 BudgetMistake(
                     stage: stage, location: "\(file), field allow.\(list)[\(index)]",
                     reason: "nothing called \"\(pattern.text)\" has to be allowed: leave it out")
@@ -105,7 +109,7 @@ extension Budget {
             stages.contains(.structure)
             ? unused("structure", allowedDifferences, .structure, report.structure?.allowed.map(\.name) ?? []) : []
         let gaps = report.notCompared.filter(\.isAllowed).map(\.name)
-        return differences + unused("notCompared", allowedGaps, stages.max() ?? .outputs, gaps)
+        return differences + unused("notCompared", allowedGaps, stages.max() ?? .outputs, gaps) { $0.namesGap($1) }
     }
 
     /// Returns the reason why an entry applies to no comparison.

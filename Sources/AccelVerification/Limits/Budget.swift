@@ -21,6 +21,13 @@ public struct Budget: Sendable {
 
         /// Returns whether it matches a name that may contain brackets, such as a function's.
         func names(_ name: String) -> Bool { text == name || glob.matches(name) }
+
+        /// Returns whether it matches what was not compared: the whole name, or the output's in it.
+        func namesGap(_ name: String) -> Bool {
+            guard !names(name), let space = name.lastIndex(of: " ") else { return names(name) }
+            let output = String(name[name.index(after: space)...])
+            return names(output) || output.hasPrefix("out.") && names(String(output.dropFirst("out.".count)))
+        }
     }
     struct Rule: Sendable {
         let match: Pattern

@@ -10,6 +10,9 @@ extension ParityReport {
     private static let advisedShare = 0.01
     /// The largest number of rules in a terminal for weights that stay as they are.
     private static let keptLines = 12
+
+    /// The weights of other schemes than most are too many to be listed as rules beside the advised ones.
+    var hasManySchemes: Bool { losses.count { $0.scheme != usualScheme } > Self.keptLines }
     /// The number of weights that pages list.
     private static let rankedRows = 20
 
@@ -58,7 +61,8 @@ extension ParityReport {
         let left = kept.count - shown.count
         let more = advised.reduce(0) { $0 + $1.addition }
         let base = recipeDefault ?? usual
-        let texts = rules + shown + [base]
+        // Rules of the recipe that stay may need samples, too.
+        let texts = rules + shown + [base] + (recipeHasRules ? losses.map(\.scheme) : [])
         let isWeighted = !texts.contains { $0.contains("method=gptq") || $0.contains("method=awq") }
         let samples =
             texts.contains { $0.contains("method=") } ? " and --calibrate\(isWeighted ? " or --importance" : "")" : ""

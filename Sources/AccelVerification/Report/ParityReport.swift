@@ -251,7 +251,7 @@ public struct ParityReport: Sendable {
             structure?.differences = differences.filter { !isAllowed($0) }
         }
         for index in notCompared.indices where notCompared[index].isRequired {
-            guard budget.allowedGaps.contains(where: { $0.names(notCompared[index].name) }) else { continue }
+            guard budget.allowedGaps.contains(where: { $0.namesGap(notCompared[index].name) }) else { continue }
             (notCompared[index].isRequired, notCompared[index].isAllowed) = (false, true)
         }
     }

@@ -167,7 +167,9 @@ struct ProgramStages: StageRunner {
             report.rankingTokens = found.tokens
             report.rankingLacksOperators =
                 report.losses.isEmpty && model != nil && !lossy.isEmpty && !options.stages.contains(.operators)
-            guard let recipe = package?.manifest.provenance.recipe else { return }
+            // An export's recipe has rules for what its format stores in one form only: few schemes are rather listed.
+            let ofExport = report.hasManySchemes ? options.recipe : nil
+            guard let recipe = package?.manifest.provenance.recipe ?? ofExport else { return }
             if case .array(let rules)? = recipe["rules"] { report.recipeHasRules = !rules.isEmpty }
             if case .string(let scheme)? = recipe["default"] {
                 report.recipeDefault = (try? Codecs.codec(scheme))?.values.request ?? scheme
@@ -275,7 +277,9 @@ struct ProgramStages: StageRunner {
                     missingState(of: function, in: sample).map {
                         "its function reads the state \"\($0)\" of an encoder, which the golden does not give: add in.\($0) and the "
                             + "others, or compare with the model by --against and --inputs"
-                    } ?? "the golden does not have the inputs of the function that computes it"
+                    }
+                    ?? "the golden does not have the inputs of the function that computes it"
+                    + (function.unfitting(in: sample).map { ": \($0)" } ?? "")
                 report.notCompared.append(
                     .init(
                         stage: .outputs, name: "\(function.name) out.\(name)\(sample.suffix)", reason: reason,

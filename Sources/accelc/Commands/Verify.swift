@@ -119,6 +119,7 @@ enum VerifyCommand: Command {
         if case .planned = subject {
             options.storedBits = Dictionary(try source.weights.map { ($0.name, $0.storedBits) }) { first, _ in first }
             options.freeCodes = source.freeCodes
+            options.recipe = source.recipe
         }
         // Before the model is read and converted.
         if let budget = options.budget {

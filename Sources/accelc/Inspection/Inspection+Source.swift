@@ -37,7 +37,8 @@ extension Inspection {
         warnings = source.remarks
         json = [
             "kind": .string(source.format.name), "path": .string(source.path), "bytes": .integer(Int64(bytes)),
-            "functions": .array(functions), "warnings": .array(warnings.map { .string($0) }),
+            "recipe": source.recipe ?? .null, "functions": .array(functions),
+            "warnings": .array(warnings.map { .string($0) }),
             "tensors": .array(
                 weights.map { weight in
                     [
