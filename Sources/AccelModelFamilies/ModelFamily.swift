@@ -72,6 +72,8 @@ extension ModelFamily {
         inertFields + .common + nestedConfigurations.flatMap([InertFields].common.under)
     }
 
+    private static func wayOut(_ path: String) -> String { "if it does not, remove it or pass --ignore-config \(path)" }
+
     /// Builds the programs of a checkpoint.
     /// - Parameters:
     ///   - parts: the parts to build; empty for the default parts.
@@ -99,13 +101,12 @@ extension ModelFamily {
         do {
             programs = try self.programs(for: checkpoint, parts: wanted, names: &names)
                 .checkingInterfaces(parts: self.parts)
-        } catch let error as FormatError {
-            throw names.refusal(insteadOf: error) ?? error
+        } catch let error as any ReportedError {
+            try checkpoint.configuration.refuseMisspelt(Self.listedFields, wayOut: Self.wayOut)
+            throw (error as? FormatError).flatMap(names.refusal) ?? error
         }
         try checkpoint.refuseIgnoredFieldsThatAreRead()
-        try checkpoint.configuration.refuseUnread(Self.listedFields) {
-            "if it does not, remove it or pass --ignore-config \($0)"
-        }
+        try checkpoint.configuration.refuseUnread(Self.listedFields, wayOut: Self.wayOut)
         let ignored = try IgnoredTensors(ignoredTensors)
         let (unused, refused) = names.account(ignoring: ignored)
         let patterns = ignored.sorted(by: unused.map(\.name))

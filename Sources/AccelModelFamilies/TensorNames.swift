@@ -111,6 +111,11 @@ public struct TensorNames: Sendable {
 
     /// Returns the error for a missing tensor, with the names that share the longest ending.
     private func missing(_ name: String, _ shape: Shape) -> FormatError {
+        if let hint = layersHint(name) {
+            return FormatError(
+                file: checkpoint.folder, location: .tensor(name, index: nil),
+                reason: "the checkpoint has no such tensor: \(hint)")
+        }
         let near = checkpoint.tensors.map(\.name).filter { !used.contains($0) }
             .map { (name: $0, common: zip($0.reversed(), name.reversed()).prefix { $0 == $1 }.count) }
             .filter { $0.common >= 4 }
@@ -120,6 +125,20 @@ public struct TensorNames: Sendable {
         return FormatError(
             file: checkpoint.folder, location: .tensor(name, index: nil),
             reason: "the checkpoint has no such tensor (expected shape \(shape))\(hint)\(origin)")
+    }
+
+    /// Returns a sentence on a tensor of a layer behind the last one of the checkpoint; nil for others.
+    private func layersHint(_ name: String) -> String? {
+        guard let match = name.firstMatch(of: /\.(\d+)\./), let number = Int(match.1), number > 0 else { return nil }
+        let (start, end) = (name[..<match.range.lowerBound], name[match.range.upperBound...])
+        let layers = checkpoint.tensors.compactMap { tensor -> Int? in
+            guard tensor.name.hasPrefix("\(start)."), tensor.name.hasSuffix(".\(end)") else { return nil }
+            return Int(tensor.name.dropFirst(start.count + 1).dropLast(end.count + 1))
+        }
+        guard let last = layers.max(), last < number else { return nil }
+        let configuration = checkpoint.namedConfiguration ?? "config.json"
+        return
+            "its layers end with \(last), and \(configuration) asks for more; see that it is the one of these weights"
     }
 
     /// Returns why a tensor may stay unused; nil if there is no reason.

@@ -99,6 +99,9 @@ public struct GGUFSource: SingleModelSource {
 
     private static func file(in folder: String) throws -> String {
         let names = try Files.list(folder).filter { $0.hasSuffix(GGUFFolder.suffix) }
+        guard !names.isEmpty else {
+            throw RequestError("\(folder) has no file with a name like *\(GGUFFolder.suffix)", status: .unavailable)
+        }
         let firsts = names.filter { $0.contains("-00001-of-") }
         guard let name = names.count == 1 ? names.first : firsts.count == 1 ? firsts.first : nil else {
             throw RequestError(

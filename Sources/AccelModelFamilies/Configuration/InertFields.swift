@@ -37,9 +37,23 @@ extension JSONField {
         }
         // Read as a whole, and also member by member.
         if pathsRead.contains(field.path) { _ = try field.object() }
-        let hint = suggestion(nearestBeside(field, listed))
-        throw RequestError(
-            "\(file), field \(field.path): unknown, so it may change what the model computes\(hint) "
+        throw unknown(field, nearestBeside(field, listed), wayOut)
+    }
+
+    /// Refuses the first unread field whose name is nearly that of one which was read and is not there: with the default in its place the
+    /// model fits nothing.
+    /// - Parameter wayOut: as of `refuseUnread`.
+    /// - Throws: `RequestError` (unavailable) for the field.
+    func refuseMisspelt(_ listed: [InertFields], wayOut: (String) -> String) throws {
+        for field in unreadMembers() where !listed.contains(where: { $0.contains(field.path) }) {
+            guard let near = nearestBeside(field, []), !self[near].exists else { continue }
+            throw unknown(field, near, wayOut)
+        }
+    }
+
+    private func unknown(_ field: JSONField, _ near: String?, _ wayOut: (String) -> String) -> RequestError {
+        RequestError(
+            "\(file), field \(field.path): unknown, so it may change what the model computes\(suggestion(near)) "
                 + "(\(wayOut(field.path)))", status: .unavailable)
     }
 

@@ -55,7 +55,16 @@ struct FrozenFunctions {
         do {
             frozen = try freezing(program)
         } catch {
-            return .failure(Unlike(reason: "the model cannot be frozen to \(bindings): \(error)"))
+            // Those of a package are numbers.
+            guard program.dimensions.isEmpty, !bindings.numbers.isEmpty else {
+                return .failure(Unlike(reason: "the model cannot be frozen to \(bindings): \(error)"))
+            }
+            let own = program.inputs.map { "\($0.name) \(program.type(of: $0.value))" }.joined(separator: ", ")
+            return .failure(
+                Unlike(
+                    reason:
+                        "what it is compared with has other shapes, which are fixed (\(own)): compare it with the model"
+                ))
         }
         // The inputs are compared before any computation, because tables and runs of other sizes may be huge.
         var finding = StructureFinding()
