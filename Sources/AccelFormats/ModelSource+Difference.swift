@@ -12,7 +12,12 @@ extension ModelSource {
         if let left = self as? PackagedModel, let right = other as? PackagedModel {
             return try PackageDiff(left.package, right.package)
         }
-        return PackageDiff(try facts, try other.facts, things: "models")
+        var (left, right) = (try facts, try other.facts)
+        // Exports have some of the files in forms of their own.
+        if [self, other].contains(where: { $0.format.exporter != nil && !($0 is PackagedModel) }) {
+            (left[.asset], right[.asset]) = (nil, nil)
+        }
+        return PackageDiff(left, right, things: "models")
     }
 
     /// The bytes of all files of a package or an export; nil for a checkpoint, whose folder may have others.

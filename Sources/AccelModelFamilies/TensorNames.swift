@@ -114,7 +114,7 @@ public struct TensorNames: Sendable {
         if let hint = layersHint(name) {
             return FormatError(
                 file: checkpoint.folder, location: .tensor(name, index: nil),
-                reason: "the checkpoint has no such tensor: \(hint)")
+                reason: "the checkpoint has no such tensor (expected shape \(shape)): \(hint)")
         }
         let near = checkpoint.tensors.map(\.name).filter { !used.contains($0) }
             .map { (name: $0, common: zip($0.reversed(), name.reversed()).prefix { $0 == $1 }.count) }

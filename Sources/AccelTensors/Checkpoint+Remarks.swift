@@ -13,7 +13,17 @@ extension Checkpoint {
             : ["\(configuration.file) asks for code of its own (\(fields.joined(separator: ", "))), which is never run"]
         let paths = files.map(\.path) + assets.map(\.path)
         let unread = unreadWeightFiles.map { "\(folder)/\($0) lies beside the model's weights and is not read" }
-        return code + unread + paths.filter { Files.writableNames(of: $0) > 1 }.map(sharedFileRemark)
+        return code + unread + cutOff + paths.filter { Files.writableNames(of: $0) > 1 }.map(sharedFileRemark)
+    }
+
+    /// Sentences on files that are passed through, as JSON by their name, and that do not end as JSON: programs that need them fail.
+    private var cutOff: [String] {
+        assets.filter { $0.name.hasSuffix(".json") }.compactMap { asset in
+            let end = asset.content.withBytes { bytes in bytes.last { !" \t\r\n".utf8.contains($0) } }
+            guard end != UInt8(ascii: "}"), end != UInt8(ascii: "]") else { return nil }
+            return
+                "\(asset.path) is no whole JSON file, since it does not end with a bracket: it is passed through as it is; get it again"
+        }
     }
 
     /// The names of files that look like further weights of the model.

@@ -44,7 +44,13 @@ struct CoreMLRun {
         if case .file = source, let model, model.program.encoderStates.contains(where: { given[$0.name] == nil }) {
             return nil
         }
-        let golden = source.golden?.outputs(as: programs.outputRoles) ?? [:]
+        if let golden = source.golden, try encoderState(missingIn: golden) != nil { return nil }
+        var golden = source.golden?.outputs(as: programs.outputRoles) ?? [:]
+        if source.golden?.isDecoding == true {
+            // Other outputs are those of blocks.
+            let own = Set((interface.outputs + interface.states).map { CoreMLWeightMatcher.identifier($0.name) })
+            golden = golden.filter { own.contains(CoreMLWeightMatcher.identifier($0.key)) }
+        }
         if model == nil, !programs.isEmpty || golden.isEmpty {
             result.notCompared.append(
                 NotCompared(
@@ -134,11 +140,24 @@ struct CoreMLRun {
         }
     }
 
+    /// Returns a state that an encoder makes for a decoder, and that a golden does not give: the decoder would run on zeros.
+    private func encoderState(missingIn golden: Golden) throws -> String? {
+        guard let roles = try package.interface(of: interface.function),
+            roles.inputs.contains(where: { $0.value.kind == .tokens })
+        else { return nil }
+        let given = Set(golden.inputs.keys.map(CoreMLWeightMatcher.identifier))
+        return roles.states.filter { $0.value.kind == .crossAttention }.keys.sortedByNumbers()
+            .first { !given.contains(CoreMLWeightMatcher.identifier($0)) }
+    }
+
     /// Returns the inputs of the function that a golden lacks, or has in other shapes.
     func unfitting(in golden: Golden) -> [String] {
         let given = Dictionary(
             golden.inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.shape.dimensions) }
         ) { first, _ in first }
+        if let state = try? encoderState(missingIn: golden) {
+            return ["in.\(state) is missing, which an encoder makes"]
+        }
         return interface.inputs.compactMap { input in
             guard let found = given[CoreMLWeightMatcher.identifier(input.name)] else {
                 return "in.\(input.name) is missing"

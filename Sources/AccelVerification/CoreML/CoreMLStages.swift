@@ -163,55 +163,53 @@ struct CoreMLStages: StageRunner {
             report.outputs += result.outputs
             report.notCompared += result.notCompared
             done = Set(interfaces.filter { result.functions.contains($0.function) }.map { FunctionShape($0, 0) })
-        } else {
-            if let programs, case .file(let path) = options.inputs, let given = try InputMatcher(file: path).samples,
-                let decoding = try package.decoding(of: given, programs, stored: stored, weakest: weakest)
-            {
-                progress(.outputs, 0)
-                let result = try decoding.result(options)
-                report.outputs += result.outputs
-                report.notCompared += result.notCompared
-                done = Set(interfaces.filter { result.functions.contains($0.function) }.map { FunctionShape($0, 0) })
-                count += result.runs
-            }
-            let samples = options.inputs.golden.map { $0.samples.map(InputSource.golden) } ?? [options.inputs]
-            for interface in interfaces where !done.contains(FunctionShape(interface, 0)) {
-                for source in samples {
-                    for shape in try interface.shapes(of: source) {
-                        progress(.outputs, 0)
-                        let run = CoreMLRun(
-                            package: package, interface: interface, shape: shape, source: source, stored: stored,
-                            weakest: weakest)
-                        let runs: [CoreMLRun]
-                        do {
-                            runs = try run.bySamples()
-                        } catch let error as SamplesTooLong {
-                            refused.append((run, error))
-                            continue
-                        }
-                        for run in runs where try add(run, &report) {
-                            done.insert(FunctionShape(interface, shape))
-                            count += 1
-                        }
+        } else if let programs, case .file(let path) = options.inputs, let given = try InputMatcher(file: path).samples,
+            let decoding = try package.decoding(of: given, programs, stored: stored, weakest: weakest)
+        {
+            progress(.outputs, 0)
+            let result = try decoding.result(options)
+            report.outputs += result.outputs
+            report.notCompared += result.notCompared
+            done = Set(interfaces.filter { result.functions.contains($0.function) }.map { FunctionShape($0, 0) })
+            count += result.runs
+        }
+        let samples = options.inputs.golden.map { $0.samples.map(InputSource.golden) } ?? [options.inputs]
+        for interface in interfaces where !done.contains(FunctionShape(interface, 0)) {
+            for source in samples {
+                for shape in try interface.shapes(of: source) {
+                    progress(.outputs, 0)
+                    let run = CoreMLRun(
+                        package: package, interface: interface, shape: shape, source: source, stored: stored,
+                        weakest: weakest)
+                    let runs: [CoreMLRun]
+                    do {
+                        runs = try run.bySamples()
+                    } catch let error as SamplesTooLong {
+                        refused.append((run, error))
+                        continue
                     }
-                }
-            }
-            if case .file(let path) = options.inputs {
-                if done.isEmpty, let refusal = refused.first { throw refusal.error }
-                // Another function takes all samples.
-                for (run, _) in refused {
-                    let runs = (try? run.bySamples(leavingOut: true)) ?? []
                     for run in runs where try add(run, &report) {
-                        done.insert(FunctionShape(run.interface, run.shape))
+                        done.insert(FunctionShape(interface, shape))
                         count += 1
                     }
-                    report.leaveOut(
-                        run.function, taken: runs.compactMap(\.sample?.rows.own), of: runs.first?.sample?.samples)
                 }
-                guard !done.isEmpty else { throw package.noFunction(takes: try InputMatcher(file: path)) }
-                report.countRuns(count)
-                report.joinSamples()
             }
+        }
+        if case .file(let path) = options.inputs {
+            if done.isEmpty, let refusal = refused.first { throw refusal.error }
+            // Another function takes all samples.
+            for (run, _) in refused {
+                let runs = (try? run.bySamples(leavingOut: true)) ?? []
+                for run in runs where try add(run, &report) {
+                    done.insert(FunctionShape(run.interface, run.shape))
+                    count += 1
+                }
+                report.leaveOut(
+                    run.function, taken: runs.compactMap(\.sample?.rows.own), of: runs.first?.sample?.samples)
+            }
+            guard !done.isEmpty else { throw package.noFunction(takes: try InputMatcher(file: path)) }
+            report.countRuns(count)
+            report.joinSamples()
         }
         let seed = options.inputs.seed ?? InputSource.defaultSeed
         var drawn: [String] = []
@@ -232,7 +230,7 @@ struct CoreMLStages: StageRunner {
             }
         }
         if !drawn.isEmpty { report.draw(for: drawn, seed: seed) }
-        if let golden = options.inputs.golden, !golden.isDecoding { requireOutputs(of: golden, &report) }
+        if let golden = options.inputs.golden { requireOutputs(of: golden, &report) }
     }
 
     /// Lists the outputs of a golden that functions have which do not take its inputs: else they would pass unseen.

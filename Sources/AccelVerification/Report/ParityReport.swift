@@ -210,10 +210,11 @@ public struct ParityReport: Sendable {
             + "is not in these figures"
     }
 
-    /// Lists the tensors of a golden file that are no inputs, states or outputs of the function.
-    mutating func addUnread(_ golden: Golden, of function: FunctionPlan) {
+    /// Lists the tensors of a golden file that are no inputs, states or outputs of a function, nor of others.
+    mutating func addUnread(_ golden: Golden, of function: FunctionPlan, among all: [FunctionPlan]) {
         let (taken, given) = (
-            Set(function.inputs.map(\.name) + function.states.map(\.name)), Set(function.results.map(\.name))
+            Set(all.flatMap { $0.inputs.map(\.name) + $0.states.map(\.name) }),
+            Set(all.flatMap { $0.results.map(\.name) })
         )
         for name in golden.inputs.keys.sorted() where !taken.contains(name) {
             notCompared.append(

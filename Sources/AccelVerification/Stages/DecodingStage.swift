@@ -10,6 +10,8 @@ struct DecodingStage {
         var operators: [OperatorFinding] = []
         var outputs: [OutputFinding] = []
         var notCompared: [NotCompared] = []
+        /// The golden's outputs that no block gives.
+        var missing: [String] = []
         /// The functions of the blocks.
         var functions: Set<Int> = []
         /// The functions whose operators were not compared, because their inputs are outputs of another function.
@@ -74,10 +76,7 @@ struct DecodingStage {
                 compared.insert(row.name)
             }
         }
-        for name in (golden?.outputs.keys.sorted() ?? []) where !compared.contains(name) {
-            result.notCompared.append(
-                .init(stage: .outputs, name: "out.\(name)", reason: "no block of the package gives it"))
-        }
+        result.missing = (golden?.outputs.keys.sorted() ?? []).filter { !compared.contains($0) }
         return result
     }
 

@@ -81,6 +81,14 @@ struct ProgramStages: StageRunner {
                 program.weights.filter { SchemeTolerance.line(for: $0).output < SchemeTolerance.rounding }.map(\.name))
             return
         }
+        // Without a function of the model nothing says which weights it has.
+        if model.functions.allSatisfy({ $0 == nil }), let reason = model.reasons.compactMap(\.self).first {
+            lossy = Set(program.weights.map(\.name))
+            if options.stages.contains(.weights) {
+                report.notCompared.append(.init(stage: .weights, name: "all weights", reason: reason, isRequired: true))
+            }
+            return
+        }
         var stage = WeightStage(program: program, model: model, budget: options.budget, threads: options.threads)
         // The other stages only have to know which weights have lost something.
         stage.provesCodes = options.stages.contains(.weights)
@@ -194,6 +202,11 @@ struct ProgramStages: StageRunner {
             for index in result.functions {
                 done[index] = result.fed.contains(index) ? [.graph, .outputs] : [.operators, .graph, .outputs]
             }
+            for (index, feed) in rest(of: golden, after: result) {
+                done[index] = [.operators, .graph, .outputs]
+                choices.append(
+                    Choice(function: index, feed: feed, golden: golden, stages: [.operators, .graph, .outputs]))
+            }
         } else {
             let given = try given(options.inputs)
             feeds = Dictionary(grouping: given, by: \.function).mapValues { $0.map(\.feed) }
@@ -242,6 +255,31 @@ struct ProgramStages: StageRunner {
         }
         if options.inputs.seed == nil { report.draw(for: drawn, calls: calls, seed: seed) }
         return choices
+    }
+
+    /// Returns the runs of functions beside the blocks of a golden, such as an encoder, that give outputs which no block gives, and lists
+    /// the outputs that are left.
+    private mutating func rest(
+        of golden: Golden, after result: DecodingStage.Result
+    ) -> [(function: Int, feed: FunctionFeed)] {
+        var missing = Set(result.missing)
+        let runs = ((try? InputMatcher(golden: golden).functions(of: program)) ?? []).filter { run in
+            !result.functions.contains(run.function)
+                && !missing.isDisjoint(with: program.functions[run.function].results.map(\.name))
+        }
+        for (index, _) in runs { missing.subtract(program.functions[index].results.map(\.name)) }
+        for name in missing.sorted() {
+            let function = program.functions.first { $0.results.contains { $0.name == name } }
+            let place = function.map { ": \($0.unfitting(in: golden) ?? $0.name)" } ?? ""
+            report.notCompared.append(
+                .init(
+                    stage: .outputs, name: "out.\(name)",
+                    reason: function == nil
+                        ? "no block of the package gives it"
+                        : "the golden does not have the inputs of the function that computes it\(place)",
+                    isRequired: function != nil && options.stages.contains(.outputs)))
+        }
+        return runs
     }
 
     /// Compares the outputs of a decoder on all tokens of a file's samples, block by block, with what an encoder makes for it.
@@ -343,6 +381,9 @@ struct ProgramStages: StageRunner {
             report.operators += result.operators
             report.add(result.outputs)
         }
-        if asked.contains(.outputs), let golden = run.golden { report.addUnread(golden, of: run.function) }
+        // The blocks of a decoder's golden have names of their own.
+        if asked.contains(.outputs), let golden = run.golden, !golden.isDecoding {
+            report.addUnread(golden, of: run.function, among: program.functions)
+        }
     }
 }
