@@ -28,6 +28,18 @@ public struct SampleInputs: Sendable {
         return tensors[name ?? Self.maskName].map(HostTensor.init)
     }
 
+    /// Refuses tensors whose names are nearly those of inputs: they would be passed over, as others are that belong to no input.
+    /// - Parameter names: the inputs and states of all functions.
+    /// - Throws: `RequestError` naming both.
+    package func refuseMisspelt(besides names: some Sequence<String>) throws {
+        let known = Set(names).union([Self.maskName])
+        for name in tensors.keys.sorted() where !known.contains(name) {
+            let open = known.filter { tensors[$0] == nil }
+            guard let near = nearestName(to: name, among: open) else { continue }
+            throw RequestError("\(file): no function has an input \"\(name)\"\(suggestion(near))")
+        }
+    }
+
     /// Checks that the mask for a function without a mask input has a value for each token.
     /// - Parameter tokens: the name of the function's tokens.
     /// - Throws: `RequestError` naming both.

@@ -182,6 +182,7 @@ public struct Conversion: Sendable {
         }
         let reasons =
             PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
+            + PackageCoverage.unfilled(plan.map { ($0.source.name, $0.source.shape, $0.choice.codec) })
             + PackageCoverage.sentences(
                 unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
         let advice = kept.isEmpty ? ", unless --ignore-tensor names what is not used" : ""

@@ -66,6 +66,9 @@ struct ModelCalibration {
                 "nothing uses the samples of --calibrate \(file.path): the recipe's rules leave no matrix that is multiplied "
                     + "with inputs for its schemes with a method; change the rules, or leave out --calibrate")
         }
+        // Of a part's ports, states can be given too.
+        try SampleInputs(file.tensors, file: file.path)
+            .refuseMisspelt(besides: parts.flatMap { $0.inputs.map(\.name) + $0.states.map(\.name) })
         samples = try CalibrationSamples.all(file.tensors, for: parts, file: file.path, threads: threads)
         self.file = file.path
         guard !samples.isEmpty else {

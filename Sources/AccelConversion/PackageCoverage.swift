@@ -23,26 +23,26 @@ package struct PackageCoverage {
 
     /// - Parameter leftOut: the unused tensors that the request leaves out.
     package func warnings(besides leftOut: Set<String>) -> [String] {
-        Self.sentences(kept { $0.tensor.shape.hasOutputChannels }, Self.keptAsIs) + unfilled
+        Self.sentences(kept { $0.tensor.shape.hasOutputChannels }, Self.keptAsIs)
+            + Self.unfilled(entries.map { ($0.tensor.name, $0.tensor.shape, $0.tensor.codec) })
             + sentences(on: unused.filter { !leftOut.contains($0.name) })
     }
 
     /// Sentences on tensors whose rows are no whole blocks of ggml, so that they take more bytes than the scheme says.
-    private var unfilled: [String] {
-        let tensors = entries.compactMap { entry -> (name: String, reason: String)? in
-            guard let block = (entry.tensor.codec as? any GGMLCodec).map({ type(of: $0).format.elements }) else {
+    static func unfilled(_ weights: [(name: String, shape: Shape, codec: any WeightCodec)]) -> [String] {
+        let tensors = weights.compactMap { name, shape, codec -> (name: String, reason: String)? in
+            guard let block = (codec as? any GGMLCodec).map({ type(of: $0).format.elements }),
+                shape.columns % block != 0
+            else {
                 return nil
             }
-            let columns = entry.tensor.shape.columns
-            guard columns % block != 0 else { return nil }
-            let name = entry.tensor.codec.name
             return (
-                entry.tensor.name,
-                "\(name) has blocks of \(block) columns, to which rows are padded, as no GGUF file has them; "
-                    + "flat+\(name) fills blocks across rows, and int4:block=32 has smaller ones"
+                name,
+                "\(codec.name) has blocks of \(block) columns, to which rows are padded, as no GGUF file has them; "
+                    + "flat+\(codec.name) fills blocks across rows, and int4:block=32 has smaller ones"
             )
         }
-        return Self.sentences(tensors, "stored in blocks that the rows do not fill")
+        return sentences(tensors, "stored in blocks that the rows do not fill")
     }
 
     /// A sentence for each reason why the request leaves out tensors.

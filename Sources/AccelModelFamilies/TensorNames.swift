@@ -130,10 +130,10 @@ public struct TensorNames: Sendable {
     /// Returns a sentence on a tensor of a layer behind the last one of the checkpoint; nil for others.
     private func layersHint(_ name: String) -> String? {
         guard let match = name.firstMatch(of: /\.(\d+)\./), let number = Int(match.1), number > 0 else { return nil }
-        let (start, end) = (name[..<match.range.lowerBound], name[match.range.upperBound...])
+        let start = "\(name[..<match.range.lowerBound])."
         let layers = checkpoint.tensors.compactMap { tensor -> Int? in
-            guard tensor.name.hasPrefix("\(start)."), tensor.name.hasSuffix(".\(end)") else { return nil }
-            return Int(tensor.name.dropFirst(start.count + 1).dropLast(end.count + 1))
+            guard tensor.name.hasPrefix(start) else { return nil }
+            return Int(tensor.name.dropFirst(start.count).prefix { $0 != "." })
         }
         guard let last = layers.max(), last < number else { return nil }
         let configuration = checkpoint.namedConfiguration ?? "config.json"

@@ -19,10 +19,43 @@ extension Recipe {
             let (part, reason) = idleness(of: index, plan)
             return IdleRule(field: "rules[\(index)]\(part.map { ".\($0)" } ?? "")", reason: reason)
         }
-        guard statistics != nil, !needsCalibration else { return idle }
-        return idle + [
+        let vectors = rules.indices.compactMap { index -> IdleRule? in
+            let own = plan.filter { $0.choice.rule == index }
+            guard let first = own.first,
+                own.allSatisfy({ $0.choice.reason != nil && !$0.source.shape.hasOutputChannels })
+            else { return nil }
+            return IdleRule(
+                field: "rules[\(index)]",
+                reason:
+                    "the rule compresses nothing: what it matches are vectors, such as \"\(first.source.name)\", which stay as they are"
+            )
+        }
+        let unused = idle + vectors
+        guard statistics != nil, !needsCalibration else { return unused }
+        return unused + [
             IdleRule(field: "statistics", reason: "no scheme of the recipe has a method that needs calibration")
         ]
+    }
+
+    /// Returns a rule's pattern with each word that no weight has replaced by the nearest that some has, if it matches a weight then.
+    private func corrected(_ rule: Rule, _ plan: [PlannedWeight]) -> String? {
+        guard let match = rule.match, match.contains("*") else { return nil }
+        func isLetter(_ character: Character) -> Bool { character.isLetter || character.isNumber || character == "_" }
+        let words = Set(plan.flatMap { $0.source.name.split { !isLetter($0) }.map(String.init) })
+        var (pattern, word) = ("", "")
+        for character in match + "." {
+            if isLetter(character) {
+                word.append(character)
+                continue
+            }
+            pattern += word.isEmpty || words.contains(word) ? word : nearestName(to: word, among: words) ?? word
+            (pattern, word) = (pattern + String(character), "")
+        }
+        pattern.removeLast()
+        guard pattern != match, let glob = Glob(pattern), plan.contains(where: { glob.matches($0.source.name) }) else {
+            return nil
+        }
+        return pattern
     }
 
     private func idleness(of index: Int, _ plan: [PlannedWeight]) -> (part: String?, reason: String) {
@@ -34,8 +67,7 @@ extension Recipe {
         let named = plan.filter { rule.glob?.matches($0.source.name) ?? true }
         let pattern = rule.match.map { "\"\($0)\"" } ?? "the rule"
         guard !named.isEmpty else {
-            let names = plan.map(\.source.name)
-            let hint = suggestion(rule.glob?.nearest(among: names))
+            let hint = suggestion(corrected(rule, plan) ?? rule.glob?.nearest(among: plan.map(\.source.name)))
             return ("match", "\(pattern) matches no converted weight\(hint)")
         }
         let read = named.filter { weight in rule.operator.map(weight.readers.contains) ?? true }

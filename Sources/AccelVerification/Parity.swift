@@ -86,7 +86,7 @@ public struct Parity: Sendable {
         var report = runner.report
         report.foreignModel = subject.foreignModel(reference)
         if options.inputs.seed == nil, report.outputs.contains(where: \.leavesPaddingOut) {
-            report.inputs += "; without padding"
+            report.inputs += "; \(try options.inputs.withoutPadding)"
         }
         try report.checkResources(options.budget?.resources ?? [], of: subject) { try runner.relativeSpeed() }
         if let profile = options.profile, let package = subject.package {

@@ -60,7 +60,7 @@ struct BertRefusalTests {
         ),
         Change(
             "num_hidden_layers", 3,
-            "tensor \"encoder.layer.2.attention.self.query.weight\": the checkpoint has no such tensor (expected shape [36,36]); the nearest names are \"pooler.dense.weight\""
+            "tensor \"encoder.layer.2.attention.self.query.weight\": the checkpoint has no such tensor (expected shape [36,36]): its layers end with 1, and config.json asks for more; see that it is the one of these weights"
         ),
     ]
 

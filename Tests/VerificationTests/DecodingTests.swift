@@ -60,6 +60,44 @@ struct DecodingTests {
         #expect(names == Set(whisper.golden.outputs.keys))
     }
 
+    @Test("A decoder starts from the keys and values that a golden gives, and the encoder is compared beside it")
+    func givenStates() throws {
+        let whisper = try Decoder("whisper_small")
+        let program = try whisper.planned("float32")
+        let tensors = try SafetensorsFile(Fixtures.path("whisper_small/golden.safetensors")).tensors
+        /// The result on the fixture's golden with further inputs, and with other values for some tensors.
+        func check(zeros: Set<String>) throws -> ParityReport {
+            try withTemporaryFolder { folder in
+                let given = tensors.compactMap { tensor -> StoredTensor? in
+                    if tensor.name == "out.encoder_hidden" { return tensor.renamed("in.encoder_hidden_states") }
+                    return tensor.name.hasPrefix("out.cross_")
+                        ? tensor.renamed("in." + tensor.name.dropFirst("out.".count)) : nil
+                }
+                let changed = (tensors + given).map { tensor in
+                    zeros.contains(tensor.name)
+                        ? StoredTensor(
+                            name: tensor.name, floats: [Float](repeating: 0, count: tensor.shape.count),
+                            shape: tensor.shape) : tensor
+                }
+                let path = "\(folder)/golden.safetensors"
+                try SafetensorsWriter.write(changed, to: path, as: .part)
+                return try Parity(of: .planned(program), against: .reference(whisper.programs))
+                    .check(.init(inputs: .golden(Golden(path))))
+            }
+        }
+        let sound = try check(zeros: [])
+        #expect(sound.exitStatus == .success, "\(sound.terminal())")
+        let names = Set(sound.outputs.filter { $0.reference == .golden }.map(\.name))
+        #expect(
+            names.isSuperset(of: ["last_hidden_state", "cross_k.0", "prefill_logits", "step0_logits", "logits_full"]))
+        let states = Set(
+            tensors.map(\.name).filter { $0.hasPrefix("out.cross_") }.map { "in." + $0.dropFirst("out.".count) })
+        let lost = try check(zeros: states)
+        #expect(lost.failures.contains { $0.name.contains("prefill_logits, golden") }, "\(lost.terminal())")
+        let other = try check(zeros: ["out.encoder_hidden", "ref64.encoder_hidden"])
+        #expect(other.failures.contains { $0.name.contains("last_hidden_state, golden") }, "\(other.terminal())")
+    }
+
     @Test("A compressed decoder computes what its stored weights say, step by step")
     func compressed() throws {
         let decoder = try Decoder("qwen3_small")

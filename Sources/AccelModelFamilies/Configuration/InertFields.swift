@@ -46,7 +46,8 @@ extension JSONField {
     /// - Throws: `RequestError` (unavailable) for the field.
     func refuseMisspelt(_ listed: [InertFields], wayOut: (String) -> String) throws {
         for field in unreadMembers() where !listed.contains(where: { $0.contains(field.path) }) {
-            guard let near = nearestBeside(field, []), !self[near].exists else { continue }
+            // Members of objects are read together, and the error may have come before.
+            guard let near = nearestBeside(field, []), !near.contains("."), !self[near].exists else { continue }
             throw unknown(field, near, wayOut)
         }
     }

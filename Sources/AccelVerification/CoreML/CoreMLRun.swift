@@ -276,6 +276,10 @@ extension CoreMLPackage {
     /// after the other.
     /// - Throws: `RequestError` (unavailable) with the tensors of the file and the inputs of the functions.
     func requireInputs(_ matcher: InputMatcher) throws {
+        let ports = model.interfaces.flatMap { $0.inputs + $0.states }.map(\.name)
+        let identifiers = Set(ports.map(CoreMLWeightMatcher.identifier))
+        let known = matcher.tensors.keys.filter { identifiers.contains(CoreMLWeightMatcher.identifier($0)) }
+        try matcher.samples?.refuseMisspelt(besides: ports + known)
         if takes(matcher) { return }
         var refusal: SamplesTooLong?
         for interface in model.interfaces {

@@ -85,6 +85,15 @@ public struct Golden: Sendable {
         }
     }
 
+    /// Returns the golden with another name for an output.
+    func renaming(_ output: String, to name: String) -> Golden {
+        var golden = self
+        golden.outputs[name] = golden.outputs.removeValue(forKey: output)
+        golden.exact[name] = golden.exact.removeValue(forKey: output)
+        golden.noise[name] = golden.noise.removeValue(forKey: output)
+        return golden
+    }
+
     private func ofSample<Element>(_ all: [String: Element]) -> [String: Element] {
         let mine = all.filter { $0.key.hasSuffix(suffix) }
         return Dictionary(mine.map { (String($0.key.dropLast(suffix.count)), $0.value) }) { first, _ in first }

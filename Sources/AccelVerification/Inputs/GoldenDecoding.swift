@@ -19,16 +19,16 @@ struct GoldenDecoding {
     /// - Throws: `RequestError` with exit status 3 when no function takes the golden's blocks.
     init(_ program: ModelPlan, golden: Golden) throws {
         let prefill = golden.prefillLength
-        let plan = DecodingPlan(program, golden.inputs)
+        let plan = DecodingPlan(program, Self.inputs(of: golden, for: program))
         let count = plan?.count ?? 0
         var sequences: [[Block]] = []
         if let steps = plan?.steps(inBlocksOf: [count]) {
-            sequences.append(Self.blocks(steps, program) { _, name in "\(name)_full" })
+            sequences.append(Self.blocks(steps, program, of: golden) { _, name in "\(name)_full" })
         }
         if let prefill, prefill > 0, prefill <= count,
             let steps = plan?.steps(inBlocksOf: [prefill] + Array(repeating: 1, count: count - prefill))
         {
-            var blocks = Self.blocks(steps, program) { first, name in
+            var blocks = Self.blocks(steps, program, of: golden) { first, name in
                 first == 0 ? "prefill_\(name)" : "step\(first - prefill)_\(name)"
             }
             if count > prefill { blocks[blocks.count - 1].states = "kv_final." }
@@ -39,16 +39,30 @@ struct GoldenDecoding {
         self.sequences = sequences
     }
 
+    /// The name that goldens of a decoder may have for the encoder's output.
+    static let encoderHidden = "encoder_hidden"
+
+    /// The golden's inputs. Where it gives the keys and values that a decoder reads of an encoder, the decoder starts from these, and not from
+    /// what the package's functions make of the encoder's inputs.
+    private static func inputs(of golden: Golden, for program: ModelPlan) -> [String: StoredTensor] {
+        let read = Set(program.functions.flatMap { $0.states(.crossAttention).map(\.name) })
+        guard !read.isEmpty, read.allSatisfy({ golden.inputs[$0] != nil }) else { return golden.inputs }
+        let decoders = program.functions.filter { $0.input(.tokens) != nil }
+        let own = Set(decoders.flatMap { $0.inputs.map(\.name) + $0.states.map(\.name) })
+        return golden.inputs.filter { own.contains($0.key) }
+    }
+
     /// - Parameter name: returns the name of an output of the block at a position.
     private static func blocks(
-        _ steps: [RunStep], _ program: ModelPlan, _ name: @escaping @Sendable (Int, String) -> String
+        _ steps: [RunStep], _ program: ModelPlan, of golden: Golden, _ name: @escaping @Sendable (Int, String) -> String
     ) -> [Block] {
-        steps.map { step in
+        let hidden = golden.outputs[encoderHidden] == nil ? nil : encoderHidden
+        return steps.map { step in
             guard let first = step.positions?.lowerBound else {
                 let interface = program.functions[step.function].interface
                 return Block(step: step) { output in
                     interface.role == .encode && interface.outputs[output]?.kind == .hiddenStates
-                        ? "encoder_hidden" : output
+                        ? hidden ?? output : output
                 }
             }
             return Block(step: step) { name(first, $0) }

@@ -26,6 +26,21 @@ public enum InputSource: Sendable {
         return golden
     }
 
+    /// What the figures leave out of the inputs that are filled up or masked.
+    var withoutPadding: String {
+        get throws {
+            let isMasked =
+                switch self {
+                case .seeded: false
+                case .file(let path): try InputMatcher(file: path).tensors[SampleInputs.maskName] != nil
+                case .golden(let golden): golden.inputs[SampleInputs.maskName] != nil
+                }
+            return isMasked
+                ? "without padding"
+                : "without what fills samples up; padding of the file counts, as it has no \(SampleInputs.maskName)"
+        }
+    }
+
     /// nil if the inputs come from a file.
     var seed: UInt64? { if case .seeded(let seed) = self { seed } else { nil } }
 
@@ -143,6 +158,7 @@ struct InputMatcher {
                     .map { TensorType($0.elementType, shape: $0.shape).hostBytes })
         }
         try MachineMemory.require(largest.max() ?? 0, for: "the inputs out of \(file)")
+        try samples?.refuseMisspelt(besides: program.functions.flatMap(\.givenPorts).map(\.name))
         var fitting: [(function: Int, feed: FunctionFeed)] = []
         var refusals: [(function: Int, error: SamplesTooLong)] = []
         for index in program.functions.indices {

@@ -200,5 +200,16 @@ struct RuntimeStages: StageRunner {
                 }
             }
         }
+        listUnread(by: runs)
+    }
+
+    /// Lists the outputs of a golden that the export does not have.
+    private mutating func listUnread(by runs: [RuntimeRun]) {
+        guard let golden = options.inputs.golden, !golden.isDecoding else { return }
+        let known = Set(runs.flatMap { $0.results.map(\.name) })
+        for name in golden.outputs.keys.sorted() where !known.contains(name) {
+            let gap = NotCompared(stage: .outputs, name: "out.\(name)", reason: "the export has no such output")
+            if !report.notCompared.contains(gap) { report.notCompared.append(gap) }
+        }
     }
 }

@@ -202,7 +202,8 @@ struct ProgramStages: StageRunner {
             for index in result.functions {
                 done[index] = result.fed.contains(index) ? [.graph, .outputs] : [.operators, .graph, .outputs]
             }
-            for (index, feed) in rest(of: golden, after: result) {
+            let (golden, rest) = rest(of: golden, after: result)
+            for (index, feed) in rest {
                 done[index] = [.operators, .graph, .outputs]
                 choices.append(
                     Choice(function: index, feed: feed, golden: golden, stages: [.operators, .graph, .outputs]))
@@ -259,10 +260,17 @@ struct ProgramStages: StageRunner {
 
     /// Returns the runs of functions beside the blocks of a golden, such as an encoder, that give outputs which no block gives, and lists
     /// the outputs that are left.
+    /// - Returns: the golden with the outputs' own names, and the runs.
     private mutating func rest(
         of golden: Golden, after result: DecodingStage.Result
-    ) -> [(function: Int, feed: FunctionFeed)] {
-        var missing = Set(result.missing)
+    ) -> (golden: Golden, runs: [(function: Int, feed: FunctionFeed)]) {
+        var (golden, missing) = (golden, Set(result.missing))
+        let encoder = program.functions.first { $0.interface.role == .encode }
+        let hidden = encoder?.outputs.first { encoder?.interface.outputs[$0.name]?.kind == .hiddenStates }?.name
+        if let hidden, missing.remove(GoldenDecoding.encoderHidden) != nil {
+            golden = golden.renaming(GoldenDecoding.encoderHidden, to: hidden)
+            missing.insert(hidden)
+        }
         let runs = ((try? InputMatcher(golden: golden).functions(of: program)) ?? []).filter { run in
             !result.functions.contains(run.function)
                 && !missing.isDisjoint(with: program.functions[run.function].results.map(\.name))
@@ -279,7 +287,7 @@ struct ProgramStages: StageRunner {
                         : "the golden does not have the inputs of the function that computes it\(place)",
                     isRequired: function != nil && options.stages.contains(.outputs)))
         }
-        return runs
+        return (golden, runs)
     }
 
     /// Compares the outputs of a decoder on all tokens of a file's samples, block by block, with what an encoder makes for it.

@@ -121,6 +121,11 @@ enum VerifyCommand: Command {
             options.freeCodes = source.freeCodes
             options.recipe = source.recipe
         }
+        if case .file = options.inputs, !arguments.has(against), options.stages != [.container] {
+            throw RequestError(
+                "there is nothing to compare the outputs with: --inputs needs --against MODEL; --golden FILE has outputs of its own",
+                status: .unavailable)
+        }
         // Before the model is read and converted.
         if let budget = options.budget {
             try subject.requireResources(of: budget, hasReference: arguments.has(against))

@@ -80,7 +80,7 @@ extension SampledOutputs {
             let figure = worst.isFinite ? "\(Text.decimals(worst, 1)) dB" : "exact"
             return "\(group.name) \(group.elements.count > 1 ? "at least " : "")\(figure)"
         }
-        return "outputs over the samples, without padding: \(figures.joined(separator: ", "))"
+        return "outputs over the samples: \(figures.joined(separator: ", "))"
     }
 
     /// The SQNR over samples that no weight is fitted to, in words; nil if there are none.
