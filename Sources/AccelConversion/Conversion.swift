@@ -183,9 +183,8 @@ public struct Conversion: Sendable {
         let reasons =
             PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
             + PackageCoverage.unfilled(plan.map { ($0.source.name, $0.source.shape, $0.choice.codec) })
-            + PackageCoverage.sentences(
-                unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
-        let advice = kept.isEmpty ? ", unless --ignore-tensor names what is not used" : ""
+        let left = PackageCoverage.sentences(
+            unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
         var errors: [any ReportedError] = idle.map { error in
             var error = error
             error.reason += " (--strict)"
@@ -193,7 +192,10 @@ public struct Conversion: Sendable {
             return error
         }
         errors += warnings.dropFirst(idle.count).map { RequestError("\($0) (--strict)") }
-        errors += reasons.map { RequestError("\(model): \($0); --strict refuses that\(advice)") }
+        errors += reasons.map { RequestError("\(model): \($0); --strict refuses that") }
+        errors += left.map {
+            RequestError("\(model): \($0); --strict refuses that, unless --ignore-tensor names what is not used")
+        }
         try Mistakes(errors).check()
         return []
     }
