@@ -148,4 +148,15 @@ extension FunctionPlan {
             return found.shape == input.shape ? nil : "in.\(input.name) is \(found.shape), expected \(input.shape)"
         }.first
     }
+
+    /// A sentence on a golden with more tokens than the function takes at once, whose outputs have names of other texts; nil for others.
+    func longerTokens(in golden: Golden) -> String? {
+        guard let port = input(.tokens), let tokens = golden.inputs[port.name], tokens.shape.rank == 2,
+            port.shape.rank == 2,
+            input(.position) != nil, tokens.shape.dimensions[1] > port.shape.dimensions[1]
+        else { return nil }
+        return
+            "in.\(port.name) is \(tokens.shape), and the function takes \(port.shape): the outputs of longer texts are named by blocks "
+            + "(out.prefill_NAME, out.step0_NAME and so on, or out.NAME_full)"
+    }
 }

@@ -320,12 +320,16 @@ struct ProgramStages: StageRunner {
                     continue
                 }
                 let reason =
-                    missingState(of: function, in: sample).map {
+                    program.functions.filter { $0.results.contains { $0.name == name } }.allSatisfy {
+                        $0.longerTokens(in: sample) != nil
+                    }
+                    ? function.longerTokens(in: sample) ?? ""
+                    : missingState(of: function, in: sample).map {
                         "its function reads the state \"\($0)\" of an encoder, which the golden does not give: add in.\($0) and the "
                             + "others, or compare with the model by --against and --inputs"
                     }
-                    ?? "the golden does not have the inputs of the function that computes it"
-                    + (function.unfitting(in: sample).map { ": \($0)" } ?? "")
+                        ?? "the golden does not have the inputs of the function that computes it"
+                        + (function.unfitting(in: sample).map { ": \($0)" } ?? "")
                 report.notCompared.append(
                     .init(
                         stage: .outputs, name: "\(function.name) out.\(name)\(sample.suffix)", reason: reason,
