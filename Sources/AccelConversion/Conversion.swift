@@ -175,8 +175,8 @@ public struct Conversion: Sendable {
                     name: weight.source.name, reason: "ggml makes \(name) with an importance matrix only; \(remedy)"
                 )
             }, "encoded as if all columns counted the same")
-        let warnings = idle.map(\.description) + idleMethods(in: plan) + unweighted
-        guard isStrict else { return warnings }
+        let others = idleMethods(in: plan) + unweighted
+        guard isStrict else { return idle.map(\.description) + others }
         let kept = plan.filter(\.source.shape.hasOutputChannels).compactMap { weight in
             weight.choice.reason.map { (name: weight.source.name, reason: $0) }
         }
@@ -191,7 +191,7 @@ public struct Conversion: Sendable {
             error.exitStatus = .usage
             return error
         }
-        errors += warnings.dropFirst(idle.count).map { RequestError("\($0) (--strict)") }
+        errors += others.map { RequestError("\($0) (--strict)") }
         errors += reasons.map { RequestError("\(model): \($0); --strict refuses that") }
         errors += left.map {
             RequestError("\(model): \($0); --strict refuses that, unless --ignore-tensor names what is not used")

@@ -29,10 +29,7 @@ extension SourceModel {
                 encoded[weight.name] = try CompressedTensor(
                     name: own.name, elementType: type, shape: own.shape, codec: own.codec, sections: own.sections,
                     file: weight.file)
-                let values = try CompressedTensor.compressing(weight, with: plain, threads: 1).tensor
-                stated[weight.name] = StoredTensor(
-                    name: weight.name, elementType: type, shape: weight.shape, bytes: values.sections[0],
-                    file: weight.file)
+                stated[weight.name] = try weight.rounded(to: type, by: plain)
                 continue
             }
             guard let type = types[weight.name], let plain = Self.codec(of: type) else { continue }
@@ -47,9 +44,7 @@ extension SourceModel {
                 name: weight.name, elementType: type, shape: weight.shape, codec: codec, sections: [halves.bytes],
                 file: weight.file)
             guard weight.elementType != type else { continue }
-            let values = try CompressedTensor.compressing(weight, with: plain, threads: 1).tensor
-            stated[weight.name] = StoredTensor(
-                name: weight.name, elementType: type, shape: weight.shape, bytes: values.sections[0], file: weight.file)
+            stated[weight.name] = try weight.rounded(to: type, by: plain)
         }
         return try replacing(stated, encoded: encoded)
     }
@@ -58,5 +53,14 @@ extension SourceModel {
     private static func codec(of type: ElementType) -> (any WeightCodec)? {
         let names: [ElementType: String] = [.float32: "float32", .float16: "float16", .bfloat16: "bfloat16"]
         return names[type].flatMap { try? Codecs.codec($0) }
+    }
+}
+
+extension StoredTensor {
+    /// Returns its numbers in another type.
+    /// - Parameter codec: stores numbers of that type as they are.
+    fileprivate func rounded(to type: ElementType, by codec: any WeightCodec) throws -> StoredTensor {
+        let values = try CompressedTensor.compressing(self, with: codec, threads: 1).tensor
+        return StoredTensor(name: name, elementType: type, shape: shape, bytes: values.sections[0], file: file)
     }
 }

@@ -107,28 +107,27 @@ extension TensorNames {
         let names = refused.filter { $0.refusal == worst }.map(\.name)
         let more = names.count == 1 ? "" : " and \(names.count - 1) more"
         let patterns = patterns(of: names)
-        let options = patterns.map { "--ignore-tensor \"\($0)\"" }.joined(separator: " ")
+        let options = patterns.texts.map { "--ignore-tensor \"\($0)\"" }.joined(separator: " ")
         return RequestError(
             "\(checkpoint.folder): no function reads the tensor \"\(names[0])\"\(more): \(worst.reason); \(worst.advice) "
-                + "(or, if the model is correct without it, ignore \(names.count == 1 ? "it" : "them") with \(options)\(patterns.count < mostPatterns ? "" : " and so on"))",
+                + "(or, if the model is correct without it, ignore \(names.count == 1 ? "it" : "them") with \(options)\(patterns.fitAll ? "" : " and so on"))",
             status: .unavailable)
     }
 
-    private var mostPatterns: Int { 4 }
+    private static let mostPatterns = 4
 
-    /// The shortest patterns of whole modules, such as `model.layers.6.*`, that fit these unused tensors and none that is used: the first few.
-    private func patterns(of names: [String]) -> [String] {
-        var patterns: [String] = []
-        for name in names {
-            if patterns.contains(where: { Glob($0)?.matches(name) == true }) { continue }
-            guard patterns.count < mostPatterns else { break }
-            let ends = name.indices.filter { name[$0] == "." }
-            let module = ends.lazy.map { name[...$0] }.first { prefix in
+    /// The shortest patterns of whole modules, such as `model.layers.6.*`, that fit these unused tensors and none that is used.
+    /// - Returns: the first few, and whether they fit all.
+    private func patterns(of names: [String]) -> (texts: [String], fitAll: Bool) {
+        var (patterns, rest) = ([String](), names[...])
+        while let name = rest.first, patterns.count < Self.mostPatterns {
+            let module = name.indices.lazy.filter { name[$0] == "." }.map { name[...$0] }.first { prefix in
                 !used.contains { $0.hasPrefix(prefix) } && names.count { $0.hasPrefix(prefix) } > 1
             }
             patterns.append(module.map { "\($0)*" } ?? name)
+            rest = rest.filter { other in module.map { !other.hasPrefix($0) } ?? (other != name) }[...]
         }
-        return patterns
+        return (patterns, rest.isEmpty)
     }
 
     /// Returns a better error for a weight that is missing or has another shape or type because the checkpoint is

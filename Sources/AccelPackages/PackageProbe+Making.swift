@@ -50,10 +50,8 @@ extension PackageProbe {
                 return "its samples of \(own.function) are not of the outputs that the function has"
             }
             for (found, wanted) in zip(own.outputs, other.outputs) {
-                let largest = (found.values + wanted.values).map(abs).max() ?? 0
-                let differences = zip(found.values, wanted.values).map { abs($0 - $1) }
-                let limit = tolerance(of: "cpu") * largest
-                guard let index = differences.firstIndex(where: { !($0 <= limit) }) else { continue }
+                let differences = found.differences(of: wanted.values)
+                guard let index = differences.firstIndex(where: { $0 > tolerance(of: "cpu") }) else { continue }
                 return
                     "element \(index * found.stride) of the output \"\(found.name)\" of \(own.function) is \(found.values[index]), but the "
                     + "function gives \(wanted.values[index])"
@@ -90,6 +88,14 @@ extension PackageProbe {
 }
 
 extension PackageProbe.Output {
+    /// The differences of other samples of the output, in units of the largest of these; infinite for numbers that are not finite.
+    package func differences(of numbers: [Double]) -> [Double] {
+        let scale = values.map(abs).max() ?? 0
+        return zip(numbers, values).map { number, expected in
+            number == expected ? 0 : scale > 0 && number.isFinite ? abs(number - expected) / scale : .infinity
+        }
+    }
+
     fileprivate init(sampling tensor: StoredTensor, atMost most: Int) {
         let numbers = PackageProbe.numbers(of: tensor)
         let stride = max(1, (numbers.count + most - 1) / most)

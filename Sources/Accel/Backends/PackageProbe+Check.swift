@@ -32,18 +32,16 @@ extension PackageProbe {
                         .corrupt, "the probe has \(output.values.count) samples, expected \(found.count)", at: place,
                         expected: "\(found.count) samples", found: "\(output.values.count)")
                 }
-                let scale = output.values.map(abs).max() ?? 0
-                for (index, (number, expected)) in zip(found, output.values).enumerated() where number != expected {
-                    let difference = scale > 0 && number.isFinite ? abs(number - expected) / scale : .infinity
-                    guard difference <= limit else {
-                        throw AccelError(
-                            .numerics,
-                            "element \(index * output.stride) is \(number), the package's probe has \(expected): "
-                                + "differs by \(difference) of the largest, at most \(limit) is allowed for \(backend)",
-                            at: place, expected: "\(expected)", found: "\(number)")
-                    }
-                    largest = max(largest, difference)
+                let differences = output.differences(of: found)
+                if let index = differences.firstIndex(where: { $0 > limit }) {
+                    let (number, expected) = (found[index], output.values[index])
+                    throw AccelError(
+                        .numerics,
+                        "element \(index * output.stride) is \(number), the package's probe has \(expected): "
+                            + "differs by \(differences[index]) of the largest, at most \(limit) is allowed for \(backend)",
+                        at: place, expected: "\(expected)", found: "\(number)")
                 }
+                largest = max(largest, differences.max() ?? 0)
             }
         }
         return (largest, limit)

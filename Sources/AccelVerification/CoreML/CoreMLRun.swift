@@ -150,21 +150,21 @@ struct CoreMLRun {
             .first { !given.contains(CoreMLWeightMatcher.identifier($0)) }
     }
 
-    /// Returns the inputs of the function that a golden lacks, or has in other shapes.
-    func unfitting(in golden: Golden) -> [String] {
+    /// Returns the first of the inputs that a golden lacks, or has in another shape.
+    func unfitting(in golden: Golden) -> String? {
         let given = Dictionary(
             golden.inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.shape.dimensions) }
         ) { first, _ in first }
         if let state = try? encoderState(missingIn: golden) {
-            return ["in.\(state) is missing, which an encoder makes"]
+            return "in.\(state) is missing, which an encoder makes"
         }
-        return interface.inputs.compactMap { input in
+        return interface.inputs.lazy.compactMap { input in
             guard let found = given[CoreMLWeightMatcher.identifier(input.name)] else {
                 return "in.\(input.name) is missing"
             }
             guard !interface.takes(found, by: input, as: shape) else { return nil }
             return "in.\(input.name) is \(Shape(found)), expected \(Shape(interface.sizes(of: input, as: shape) ?? []))"
-        }
+        }.first
     }
 
     /// Returns the part of the model that takes the function's inputs, with the function's sizes.

@@ -156,16 +156,7 @@ struct CoreMLStages: StageRunner {
         var count = 0
         var refused: [(run: CoreMLRun, error: SamplesTooLong)] = []
         let interfaces = package.model.interfaces
-        if let golden = options.inputs.golden, golden.isDecoding {
-            progress(.outputs, 0)
-            let result = try package.decoding(of: golden, programs ?? [], stored: stored, weakest: weakest)
-                .result(options)
-            report.outputs += result.outputs
-            report.notCompared += result.notCompared
-            done = Set(interfaces.filter { result.functions.contains($0.function) }.map { FunctionShape($0, 0) })
-        } else if let programs, case .file(let path) = options.inputs, let given = try InputMatcher(file: path).samples,
-            let decoding = try package.decoding(of: given, programs, stored: stored, weakest: weakest)
-        {
+        if let decoding = try decoding(weakest) {
             progress(.outputs, 0)
             let result = try decoding.result(options)
             report.outputs += result.outputs
@@ -230,7 +221,22 @@ struct CoreMLStages: StageRunner {
             }
         }
         if !drawn.isEmpty { report.draw(for: drawn, seed: seed) }
-        if let golden = options.inputs.golden { requireOutputs(of: golden, &report) }
+        if let golden = options.inputs.golden, options.stages.contains(.outputs) { requireOutputs(of: golden, &report) }
+    }
+
+    /// The blocks of a decoder's golden, or of a file's samples; nil for other inputs, and where no functions share states.
+    private func decoding(_ weakest: SchemeTolerance?) throws -> CoreMLDecoding? {
+        switch options.inputs {
+        case .golden(let golden) where golden.isDecoding:
+            try package.decoding(of: golden, programs ?? [], stored: stored, weakest: weakest)
+        case .file(let path):
+            if let programs, let given = try InputMatcher(file: path).samples {
+                try package.decoding(of: given, programs, stored: stored, weakest: weakest)
+            } else {
+                nil
+            }
+        case .golden, .seeded: nil
+        }
     }
 
     /// Lists the outputs of a golden that functions have which do not take its inputs: else they would pass unseen.
@@ -251,8 +257,7 @@ struct CoreMLStages: StageRunner {
                 report.notCompared.append(
                     NotCompared(
                         stage: .outputs, name: "\(interface.function) out.\(name)\(sample.suffix)",
-                        reason: "the golden does not have the inputs of the function that computes it"
-                            + (run.unfitting(in: sample).first.map { ": \($0)" } ?? ""),
+                        reason: Golden.lacksInputs(run.unfitting(in: sample)),
                         isRequired: true))
             }
         }

@@ -94,6 +94,12 @@ public struct Golden: Sendable {
         return golden
     }
 
+    /// Why an output is not compared.
+    /// - Parameter input: what its function lacks, where that is known.
+    static func lacksInputs(_ input: String?) -> String {
+        "the golden does not have the inputs of the function that computes it" + (input.map { ": \($0)" } ?? "")
+    }
+
     private func ofSample<Element>(_ all: [String: Element]) -> [String: Element] {
         let mine = all.filter { $0.key.hasSuffix(suffix) }
         return Dictionary(mine.map { (String($0.key.dropLast(suffix.count)), $0.value) }) { first, _ in first }

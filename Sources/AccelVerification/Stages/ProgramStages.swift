@@ -202,11 +202,12 @@ struct ProgramStages: StageRunner {
             for index in result.functions {
                 done[index] = result.fed.contains(index) ? [.graph, .outputs] : [.operators, .graph, .outputs]
             }
-            let (golden, rest) = rest(of: golden, after: result)
-            for (index, feed) in rest {
+            let rest = rest(of: golden, after: result)
+            report.notCompared += rest.left
+            for (index, feed) in rest.runs {
                 done[index] = [.operators, .graph, .outputs]
                 choices.append(
-                    Choice(function: index, feed: feed, golden: golden, stages: [.operators, .graph, .outputs]))
+                    Choice(function: index, feed: feed, golden: rest.golden, stages: [.operators, .graph, .outputs]))
             }
         } else {
             let given = try given(options.inputs)
@@ -223,7 +224,9 @@ struct ProgramStages: StageRunner {
                 report.leaveOut(
                     program.functions[index].name, taken: feeds.compactMap(\.rows?.own), of: feeds[0].samples)
             }
-            if let golden = options.inputs.golden { requireOutputs(of: golden, running: given) }
+            if let golden = options.inputs.golden {
+                report.notCompared += unreached(in: golden, running: given.map { ($0.function, $0.golden) })
+            }
             for (index, feed, golden, _) in given {
                 // One sample is enough for the operators.
                 let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: index) == nil
@@ -258,38 +261,6 @@ struct ProgramStages: StageRunner {
         return choices
     }
 
-    /// Returns the runs of functions beside the blocks of a golden, such as an encoder, that give outputs which no block gives, and lists
-    /// the outputs that are left.
-    /// - Returns: the golden with the outputs' own names, and the runs.
-    private mutating func rest(
-        of golden: Golden, after result: DecodingStage.Result
-    ) -> (golden: Golden, runs: [(function: Int, feed: FunctionFeed)]) {
-        var (golden, missing) = (golden, Set(result.missing))
-        let encoder = program.functions.first { $0.interface.role == .encode }
-        let hidden = encoder?.outputs.first { encoder?.interface.outputs[$0.name]?.kind == .hiddenStates }?.name
-        if let hidden, missing.remove(GoldenDecoding.encoderHidden) != nil {
-            golden = golden.renaming(GoldenDecoding.encoderHidden, to: hidden)
-            missing.insert(hidden)
-        }
-        let runs = ((try? InputMatcher(golden: golden).functions(of: program)) ?? []).filter { run in
-            !result.functions.contains(run.function)
-                && !missing.isDisjoint(with: program.functions[run.function].results.map(\.name))
-        }
-        for (index, _) in runs { missing.subtract(program.functions[index].results.map(\.name)) }
-        for name in missing.sorted() {
-            let function = program.functions.first { $0.results.contains { $0.name == name } }
-            let place = function.map { ": \($0.unfitting(in: golden) ?? $0.name)" } ?? ""
-            report.notCompared.append(
-                .init(
-                    stage: .outputs, name: "out.\(name)",
-                    reason: function == nil
-                        ? "no block of the package gives it"
-                        : "the golden does not have the inputs of the function that computes it\(place)",
-                    isRequired: function != nil && options.stages.contains(.outputs)))
-        }
-        return (golden, runs)
-    }
-
     /// Compares the outputs of a decoder on all tokens of a file's samples, block by block, with what an encoder makes for it.
     /// - Returns: the functions that ran; nil if none takes blocks of tokens.
     private mutating func decodeSamples() throws -> DecodingStage.Result? {
@@ -305,44 +276,6 @@ struct ProgramStages: StageRunner {
             // The package is known to differ: its functions run one by one.
             report.remark("the samples do not run through all functions: \(error)")
             return nil
-        }
-    }
-
-    /// Lists the outputs of each sample of a golden that only functions have which do not take its inputs: else they would pass unseen.
-    private mutating func requireOutputs(
-        of golden: Golden, running runs: [Given]
-    ) {
-        for sample in golden.samples {
-            let own = runs.filter { $0.golden?.suffix == sample.suffix }
-            let compared = Set(own.flatMap { program.functions[$0.function].results.map(\.name) })
-            for name in sample.outputs.keys.sorted() where !compared.contains(name) {
-                guard let function = program.functions.first(where: { $0.results.contains { $0.name == name } }) else {
-                    continue
-                }
-                let reason =
-                    program.functions.filter { $0.results.contains { $0.name == name } }.allSatisfy {
-                        $0.longerTokens(in: sample) != nil
-                    }
-                    ? function.longerTokens(in: sample) ?? ""
-                    : missingState(of: function, in: sample).map {
-                        "its function reads the state \"\($0)\" of an encoder, which the golden does not give: add in.\($0) and the "
-                            + "others, or compare with the model by --against and --inputs"
-                    }
-                        ?? "the golden does not have the inputs of the function that computes it"
-                        + (function.unfitting(in: sample).map { ": \($0)" } ?? "")
-                report.notCompared.append(
-                    .init(
-                        stage: .outputs, name: "\(function.name) out.\(name)\(sample.suffix)", reason: reason,
-                        isRequired: true))
-            }
-        }
-    }
-
-    /// Returns a state that another function makes of an encoder's outputs, and that a golden does not give: without it the function
-    /// would run on zeros.
-    private func missingState(of function: FunctionPlan, in golden: Golden) -> String? {
-        function.states(.crossAttention).map(\.name).first { name in
-            golden.inputs[name] == nil && !function.outputs.contains { $0.name == name }
         }
     }
 
