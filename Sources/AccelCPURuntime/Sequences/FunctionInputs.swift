@@ -291,7 +291,7 @@ public struct FunctionInputs: Sendable {
     }
 
     /// What to say of a tensor that no function has: that it is misspelt, that another one is missing, or that it has to go.
-    static func unknown(
+    package static func unknown(
         _ name: String, among tensors: [String: StoredTensor], of functions: [FunctionPlan]
     ) -> String {
         let inputs = functions.flatMap(\.inputs).map(\.name).distinct

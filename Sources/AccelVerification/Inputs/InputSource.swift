@@ -192,11 +192,8 @@ struct InputMatcher {
         // Nor does one mend a wrong name.
         let known = Set(ports.map(\.name) + [SampleInputs.maskName])
         if let name = tensors.keys.sorted().first(where: { !known.contains($0) }) {
-            let names = ports.map(\.name).distinct
             throw RequestError(
-                "\(file): no function has an input \"\(name)\"\(suggestion(for: name, among: names)); the inputs are "
-                    + "\(program.functions.flatMap(\.inputs).map(\.name).distinct.joined(separator: ", "))",
-                status: .unavailable)
+                "\(file): \(FunctionInputs.unknown(name, among: tensors, of: program.functions))", status: .unavailable)
         }
         let offered = program.functions.map { "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))" }
         throw RequestError(
