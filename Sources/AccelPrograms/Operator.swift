@@ -1,6 +1,16 @@
 public import AccelByteIO
 public import AccelTensors
 
+/// How far the results of two right implementations of an operator may be apart, on equal inputs.
+public enum ResultRounding: Sendable {
+    /// Not at all: elements are copied, or are one operation of IEEE 754, rounded once.
+    case exact
+    /// By the last bits of each element, as those of a function that is approximated.
+    case elementwise
+    /// By the roundings of sums, which depend on the order of their terms.
+    case accumulated
+}
+
 /// One kind of computation. A conforming type is one file in `Operators/` and one line in `Operators.swift`.
 ///
 /// Values are row-major tensors. `inputs` declares what an operator reads.
@@ -32,6 +42,9 @@ public protocol Operator: Sendable {
     /// Returns the bytes of temporary memory that the reference implementation takes, without its inputs and outputs.
     func workBytes(_ inputs: [Shape]) -> Int
 
+    /// How far the results of two right implementations may be apart.
+    static var rounding: ResultRounding { get }
+
     /// Returns the layout of the output as a view of the first input's memory (reshape, transpose, slice); nil if the
     /// output has to be computed.
     func view(of input: StridedLayout) -> StridedLayout?
@@ -41,6 +54,7 @@ extension Operator {
     /// The operator's name, e.g. `layer_norm`.
     public var name: String { Self.name }
     public static var version: Int { 1 }
+    public static var rounding: ResultRounding { .accumulated }
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? { nil }
     public func multiplyAdds(_ inputs: [Shape]) -> Int { 0 }
     /// Enough for a copy of each input with its axes permuted.

@@ -13,6 +13,9 @@ package struct ReferenceRun {
         case state(String)
     }
 
+    /// Computes the results of a node.
+    package typealias Evaluation = (Program.Node, [ReferenceOperand]) throws -> [HostTensor]
+
     private let program: Program
     private let constants: [Value: Program.Constant]
     private let states: [Value: Program.State]
@@ -49,11 +52,13 @@ package struct ReferenceRun {
     /// - Parameters:
     ///   - initial: returns the content of a state by name; nil for its initial value. Called when a node first reads it.
     ///   - constant: returns a weight or table; called for each node that reads it.
+    ///   - evaluate: computes a node, by its reference implementation unless another is given.
     ///   - give: called with each result of the function that the node makes.
     /// - Returns: the node and its outputs; nil after the last.
     /// - Throws: as `FrozenProgram.evaluate`.
     package mutating func next(
         initial: (String) throws -> HostTensor?, constant: (Program.Constant) throws -> ReferenceOperand,
+        evaluate: Evaluation = { try $0.operation.evaluate(operands: $1) },
         give: (Result, HostTensor) throws -> Void
     ) throws -> (node: Program.Node, outputs: [HostTensor])? {
         guard program.nodes.indices.contains(position) else {
@@ -69,7 +74,7 @@ package struct ReferenceRun {
             }
             return operand
         }
-        let outputs = try run(node, on: operands, subject)
+        let outputs = try run(node, on: operands, subject, evaluate)
         for (value, output) in zip(node.outputs, outputs) {
             for result in results[value] ?? [] { try give(result, output) }
             guard uses[value, default: 0] > 0 else { continue }
@@ -103,7 +108,7 @@ package struct ReferenceRun {
     }
 
     private func run(
-        _ node: Program.Node, on operands: [ReferenceOperand], _ subject: String
+        _ node: Program.Node, on operands: [ReferenceOperand], _ subject: String, _ evaluate: Evaluation
     ) throws -> [HostTensor] {
         let types = node.outputs.map(program.type)
         let isStreaming = node.operation is any StreamingOperator
@@ -116,7 +121,7 @@ package struct ReferenceRun {
         // Checked first: an empty tensor may still have a very large number of rows, which evaluation would loop over.
         let isEmpty = types.allSatisfy { $0.shape?.dimensions.contains(0) ?? false }
         do {
-            return isEmpty ? types.map { HostTensor(0, filling: $0) } : try node.operation.evaluate(operands: operands)
+            return isEmpty ? types.map { HostTensor(0, filling: $0) } : try evaluate(node, operands)
         } catch let error as OperatorError {
             throw ShapeError(operator: subject, reason: error.description)
         }

@@ -16,6 +16,17 @@ extension FrozenProgram {
         constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },
         observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
     ) throws -> [(name: String, tensor: HostTensor)] {
+        try evaluate(inputs, states: &states, operand: { .tensor(try constant($0)) }, observe: observe)
+    }
+
+    /// Runs the reference implementations, with weights whose rows are read when they are needed.
+    /// - Parameter evaluate: computes a node, by its reference implementation unless another is given.
+    package func evaluate(
+        _ inputs: [String: HostTensor], states: inout [String: HostTensor],
+        operand: (Program.Constant) throws -> ReferenceOperand,
+        evaluate: ReferenceRun.Evaluation = { try $0.operation.evaluate(operands: $1) },
+        observe: (Program.Node, [HostTensor]) throws -> Void = { _, _ in }
+    ) throws -> [(name: String, tensor: HostTensor)] {
         try MachineMemory.require(
             MachineMemory.sum(program.states.map { program.type(of: $0.value).hostBytes }),
             for: "the state of \(program.name)")
@@ -29,7 +40,7 @@ extension FrozenProgram {
             }
         }
         while let (node, results) = try run.next(
-            initial: { before[$0] }, constant: { .tensor(try constant($0)) }, give: give)
+            initial: { before[$0] }, constant: operand, evaluate: evaluate, give: give)
         {
             try observe(node, results)
         }

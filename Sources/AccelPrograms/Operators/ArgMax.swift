@@ -5,6 +5,7 @@ import AccelTensors
 /// Input: x F32. Output: I64 without the axis, or with the axis of size 1 if `keepsAxis`.
 public struct ArgMax: Operator {
     public static let name = "argmax"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [.x]
     /// The axis to search, from 0.
     public var axis: Int

@@ -4,6 +4,7 @@ import AccelPlatform
 /// broadcasting.
 public struct Atan2: BinaryOperator {
     public static let name = "atan2"
+    public static let rounding = ResultRounding.elementwise
     public init() {}
     public func apply(_ x: Double, _ y: Double) -> Double { AccelPlatform.atan2(x, y) }
 }

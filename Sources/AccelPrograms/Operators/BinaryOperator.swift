@@ -10,6 +10,7 @@ public protocol BinaryOperator: Operator {
 
 extension BinaryOperator {
     public static var inputs: [OperatorInput] { [.x, .y] }
+    public static var rounding: ResultRounding { .exact }
     public init(attributes: Attributes) throws { self.init() }
     public var attributes: Attributes { [:] }
 

@@ -4,6 +4,7 @@ public import AccelTensors
 /// nearest, with ties to even; out of range it is infinite), which is from and to F32 only. Elementwise.
 public struct Cast: Operator {
     public static let name = "cast"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [OperatorInput("x", .any)]
     /// The element type of the output.
     public var elementType: ElementType

@@ -19,6 +19,7 @@ public struct Compare: Operator {
         case greaterOrEqual = "greater_or_equal"
     }
     public static let name = "compare"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [
         OperatorInput("x", .oneOf([.float32, .int64])), OperatorInput("y", .sameAsFirst),
     ]

@@ -3,6 +3,7 @@ import AccelTensors
 /// Concatenation along an axis. Inputs: one or more tensors of one element type, equal in every other dimension.
 public struct Concat: Operator {
     public static let name = "concat"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [OperatorInput("x", .sameAsFirst, presence: .repeated)]
     /// The axis to concatenate on, from 0.
     public var axis: Int

@@ -1,6 +1,7 @@
 /// A copy in contiguous memory. Planners insert it before kernels that need contiguous inputs.
 public struct Copy: Operator {
     public static let name = "copy"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [OperatorInput("x", .any)]
     public var attributes: Attributes { [:] }
 

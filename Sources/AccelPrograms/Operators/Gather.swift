@@ -5,6 +5,7 @@ import AccelTensors
 /// Inputs: table [N, R...] of any element type, indices I64[I...]. Output: [I..., R...].
 public struct Gather: Operator {
     public static let name = "gather"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [OperatorInput("table", .any), OperatorInput("indices", .only(.int64))]
     /// Creates the operator, which has no attributes.
     public init() {}

@@ -1,6 +1,7 @@
 /// `x` for x >= 0, else `slope * x`; elementwise.
 public struct LeakyRelu: UnaryOperator {
     public static let name = "leaky_relu"
+    public static let rounding = ResultRounding.exact
     /// The factor of negative elements.
     public var slope: Double
 

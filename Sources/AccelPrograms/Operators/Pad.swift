@@ -13,6 +13,7 @@ public struct Pad: Operator {
         case edge
     }
     public static let name = "pad"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [.x]
     /// The values of the new elements.
     public var mode: Mode

@@ -1,6 +1,7 @@
 /// `max(x, 0)`, elementwise. NaN stays NaN.
 public struct Relu: PlainUnaryOperator {
     public static let name = "relu"
+    public static let rounding = ResultRounding.exact
     public init() {}
     public func apply(_ x: Double) -> Double { x < 0 ? 0 : x }
 

@@ -14,6 +14,7 @@ import AccelTensors
 /// [batch, heads, sequence, W]. Output as x.
 public struct Rope: Operator {
     public static let name = "rope"
+    public static let rounding = ResultRounding.elementwise
     public static let inputs: [OperatorInput] = [.x, OperatorInput("cos"), OperatorInput("sin")]
     /// Creates the operator, which has no attributes.
     public init() {}

@@ -8,6 +8,7 @@ import AccelTensors
 /// Input: x F32[..., N]. Output: I8[..., N + 4]: the codes, and then the scale as a little-endian float32.
 public struct RoundRows: Operator {
     public static let name = "round_rows"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [.x]
 
     /// Creates the operator, which has no attributes.

@@ -3,6 +3,7 @@ import AccelTensors
 /// `condition ? x : y`, elementwise, broadcasting. Inputs: condition BOOL, x F32, y F32.
 public struct Select: Operator {
     public static let name = "select"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [OperatorInput("condition", .only(.bool)), .x, .y]
     /// Creates the operator, which has no attributes.
     public init() {}

@@ -7,6 +7,7 @@ import AccelTensors
 /// Inputs: x F32[...], alpha F32 of dimensions that broadcast to those of x, such as [1, channels, 1]. Output as x.
 public struct Snake: Operator {
     public static let name = "snake"
+    public static let rounding = ResultRounding.elementwise
     public static let inputs: [OperatorInput] = [.x, OperatorInput("alpha")]
     /// The term that keeps the divisor from 0.
     public var epsilon: Double

@@ -4,6 +4,7 @@ import AccelTensors
 /// `exp(x) / sum(exp(x))` over the last axis of a float32 tensor.
 public struct Softmax: Operator {
     public static let name = "softmax"
+    public static let rounding = ResultRounding.elementwise
     public static let inputs: [OperatorInput] = [.x]
     /// Creates the operator, which has no attributes.
     public init() {}

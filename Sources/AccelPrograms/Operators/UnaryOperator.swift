@@ -8,6 +8,7 @@ public protocol UnaryOperator: Operator {
 
 extension UnaryOperator {
     public static var inputs: [OperatorInput] { [.x] }
+    public static var rounding: ResultRounding { .elementwise }
     public func outputTypes(_ inputs: [TensorType]) throws -> [TensorType] {
         try Self.check(inputs)
         return inputs

@@ -7,6 +7,7 @@ import AccelTensors
 /// axis 0. Output as target.
 public struct UpdateSlice: Operator {
     public static let name = "update_slice"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [
         OperatorInput("target", .any), OperatorInput("block", .sameAsFirst), OperatorInput("position", .only(.int64)),
     ]

@@ -5,6 +5,7 @@ import AccelTensors
 /// Input: x I8[..., N + 4]. Output: F32[..., N].
 public struct WidenRows: Operator {
     public static let name = "widen_rows"
+    public static let rounding = ResultRounding.exact
     public static let inputs: [OperatorInput] = [OperatorInput("x", .only(.int8))]
 
     /// Creates the operator, which has no attributes.

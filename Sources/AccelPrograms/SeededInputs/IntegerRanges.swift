@@ -26,7 +26,7 @@ package struct IntegerRanges {
     }
 
     /// The length of the shortest cache.
-    private var cacheLength: Int {
+    package var cacheLength: Int {
         function.program.states(.keyValueCache).compactMap { state in
             function.program.interface.states[state.name]?.integer("axis").map {
                 function.shape(of: state.value).dimensions[$0]
