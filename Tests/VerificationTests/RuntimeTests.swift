@@ -22,13 +22,19 @@ struct RuntimeTests {
         #expect(runtime.installation.hasPrefix("pip install "))
     }
 
-    @Test("A limit of outputs is the weaker of the rounding's and of the weights'")
+    @Test("A limit of outputs is the weaker of the rounding's and of the weights', which is measured where it can be")
     func limits() throws {
         let line = try #require(SchemeTolerance.table.first { $0.scheme == "4 bits" })
-        #expect(RuntimeRounding.mlxFloat32.outputTolerance(of: .mlx, weights: line).sqnr == line.output)
+        #expect(RuntimeRounding.mlxFloat32.outputTolerance(of: .mlx, loss: nil, weights: line).sqnr == line.output)
         #expect(
-            RuntimeRounding.llamaBFloat16.outputTolerance(of: .llama, weights: nil).sqnr
+            RuntimeRounding.llamaBFloat16.outputTolerance(of: .llama, loss: nil, weights: nil).sqnr
                 == RuntimeRounding.llamaBFloat16.output)
+        let loss = Metrics([1, 1.1], against: [1, 1])
+        let measured = try #require(
+            RuntimeRounding.mlxFloat32.outputTolerance(of: .mlx, loss: loss, weights: line).sqnr)
+        #expect(abs(loss.sqnr - measured - 12.04) < 0.01)
+        let none = RuntimeRounding.mlxFloat32.outputTolerance(of: .mlx, loss: Metrics([1], against: [1]), weights: line)
+        #expect(none.sqnr == RuntimeRounding.mlxFloat32.output)
         for rounding in [RuntimeRounding.llamaFloat16, .llamaBFloat16, .llamaBlocks, .ctranslate2Rows, .coreaiFloat16] {
             #expect(rounding.graph < RuntimeRounding.mlxFloat32.graph, "\(rounding.words)")
         }

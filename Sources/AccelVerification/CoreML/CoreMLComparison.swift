@@ -9,6 +9,13 @@ struct CoreMLComparison {
         var outputs: [(name: String, tensor: HostTensor)]
         var states: [String: HostTensor]
 
+        /// All outputs and states by name; an output goes before a state of its name.
+        var all: [String: HostTensor] {
+            states.merging(outputs.map { ($0.name, $0.tensor) }) { $1 }
+        }
+
+        func value(_ name: String) -> HostTensor? { outputs.first { $0.name == name }?.tensor ?? states[name] }
+
         func without(_ names: Set<String>) -> Expected {
             Expected(
                 outputs: outputs.filter { !names.contains($0.name) }, states: states.filter { !names.contains($0.key) })
@@ -26,6 +33,14 @@ struct CoreMLComparison {
     let positions: CountedPositions
     /// The suffix of the golden's sample.
     let suffix: String
+
+    private static let stateSuffix = " (state)"
+
+    /// Returns the name of the output or state that a finding compares.
+    func name(of row: OutputFinding) -> String {
+        let name = row.name.dropLast(suffix.count)
+        return String(name.hasSuffix(Self.stateSuffix) ? name.dropLast(Self.stateSuffix.count) : name)
+    }
 
     /// The names of all outputs and states of the model.
     var names: Set<String> {
@@ -95,7 +110,7 @@ struct CoreMLComparison {
     ) {
         start.compare(states, with: expected, of: names) { name, found, wanted in
             // An output may have the same name.
-            let title = own(name) == nil ? name : "\(name) (state)"
+            let title = own(name) == nil ? name : name + Self.stateSuffix
             result.outputs.append(
                 OutputFinding(
                     stage, function: run.function, name: title + suffix, nil, against: reference, found, wanted,

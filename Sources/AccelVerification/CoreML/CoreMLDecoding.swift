@@ -24,7 +24,7 @@ struct CoreMLDecoding {
     let programs: [Program]
     /// The package's weights by the model's names.
     let stored: [String: StoredTensor]
-    let weakest: SchemeTolerance?
+    let limits: CoreMLLimits
 
     /// The results of one side's runs: the package, the model with the stored weights, or the model with its own
     /// weights.
@@ -38,10 +38,12 @@ struct CoreMLDecoding {
         mutating func run(
             _ function: FrozenProgram, _ inputs: (_ made: [String: HostTensor]) -> [String: HostTensor],
             joining: ([String: HostTensor]) throws -> [String: HostTensor] = { $0 },
-            constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) }
+            constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },
+            noise: RoundingNoise? = nil
         ) throws {
             let results: [(name: String, tensor: HostTensor)] = try function.evaluate(
-                inputs(made), states: &states, constant: constant)
+                inputs(made), states: &states, operand: { .tensor(try constant($0)) },
+                evaluate: RoundingNoise.evaluation(noise))
             outputs = try joining(Dictionary(results.map { ($0.name, $0.tensor) }) { first, _ in first })
             made.merge(outputs) { $1 }
         }
@@ -51,13 +53,19 @@ struct CoreMLDecoding {
         let names = package.model.interfaces.map(\.function)
         let models = try package.model.interfaces.map { interface in
             try CoreMLRun(
-                package: package, interface: interface, source: options.inputs, stored: stored, weakest: weakest
+                package: package, interface: interface, source: options.inputs, stored: stored, limits: limits
             ).reference(programs, [:])
         }
         var result = Result()
         result.runs = sequences.reduce(0) { $0 + $1.blocks.count }
         for sequence in sequences {
+            let first = result.outputs.count
             try compare(sequence, models, names, options, &result)
+            guard result.outputs[first...].contains(where: \.isBeyondArithmetic) else { continue }
+            let noises = try noise(of: sequence, models, seed: options.inputs.samplingSeed)
+            for index in result.outputs.indices[first...] where result.outputs[index].isBeyondArithmetic {
+                result.outputs[index] = result.outputs[index].allowing(noises[result.outputs[index].name])
+            }
         }
         for index in Set(sequences.flatMap(\.blocks).map(\.step.function)).sorted() {
             result.functions.insert(names[index])
@@ -90,13 +98,7 @@ struct CoreMLDecoding {
                 func own(_ made: [String: HostTensor]) -> [String: HostTensor] {
                     renamed(inputs(made), as: model.program.inputs.map(\.name))
                 }
-                if options.stages.contains(.graph) {
-                    try ofStored.run(
-                        model, own,
-                        constant: { constant in
-                            try HostTensor(stored[constant.name] ?? constant.requireTensor())
-                        })
-                }
+                try ofStored.run(model, own, constant: storedValue)
                 if options.stages.contains(.outputs) { try original.run(model, own) }
             }
             let known = models[index]?.program
@@ -119,6 +121,43 @@ struct CoreMLDecoding {
                 rows, own.states.filter { changed.contains($0.key) }, ofStored.states, original.states, changes,
                 { prefix + $0 }, &result)
         }
+    }
+
+    private func storedValue(of constant: Program.Constant) throws -> HostTensor {
+        try HostTensor(stored[constant.name] ?? constant.requireTensor())
+    }
+
+    /// Measures the noise of float16 arithmetic in the results of a sequence, by the names of findings.
+    private func noise(
+        of sequence: SampleDecoding.Sequence, _ models: [FrozenProgram?], seed: UInt64
+    ) throws -> [String: Metrics] {
+        var noises: [String: Metrics] = [:]
+        let noise = RoundingNoise(arithmetic: .float16, seed: seed)
+        var (plain, moved) = (Side(), Side())
+        for block in sequence.blocks {
+            guard let model = models[block.step.function] else { continue }
+            if !block.step.states.isEmpty {
+                plain.states = block.step.states.reduce(into: [:]) { $0[$1.name] = HostTensor.content($1) }
+                moved.states = plain.states
+            }
+            func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
+                renamed(block.step.inputs(carrying: made) { HostTensor($0) }, as: model.program.inputs.map(\.name))
+            }
+            try plain.run(model, inputs, constant: storedValue)
+            try moved.run(model, inputs, constant: storedValue, noise: noise)
+            let positions = sequence.positions(of: block, in: functions[block.step.function])
+            for (name, tensor) in moved.outputs {
+                guard let other = plain.outputs[name] else { continue }
+                noises.measure(
+                    block.name(name), Metrics(positions.elements(of: tensor), against: positions.elements(of: other)))
+            }
+            guard let prefix = block.states else { continue }
+            for (name, tensor) in moved.states {
+                guard let other = plain.states[name] else { continue }
+                noises.measure(prefix + name, Metrics(tensor.floats, against: other.floats))
+            }
+        }
+        return noises
     }
 
     /// The values that the comparisons of one block share.
@@ -150,19 +189,22 @@ struct CoreMLDecoding {
         for own in all {
             let (label, found) = (name(own), found[CoreMLWeightMatcher.identifier(own)])
             let role = programs.outputRoles[own] ?? rows.roles[own]
-            if let expected = ofStored[own] {
+            if let expected = ofStored[own], rows.options.stages.contains(.graph) {
                 compare(rows, .graph, .storedWeights, label, role, found, expected, .halves, &result)
             }
             guard rows.options.stages.contains(.outputs) else { continue }
-            let lossy =
-                rows.options.budget?.tolerance(forOutput: label)
-                ?? Tolerance(
-                    sqnr: weakest?.output ?? SchemeTolerance.rounding,
-                    origin: "the default for \(weakest?.scheme ?? "float32")")
+            func limit(_ expected: HostTensor) -> Tolerance {
+                if let limit = rows.options.budget?.tolerance(forOutput: label) { return limit }
+                guard let values = ofStored[own] else { return limits.tolerance(.halves, loss: nil) }
+                guard values.shape == expected.shape else { return .halves }
+                let (found, wanted) = (rows.positions.elements(of: values), rows.positions.elements(of: expected))
+                return limits.tolerance(.halves, loss: Metrics(found, against: wanted))
+            }
             if let expected = held[CoreMLWeightMatcher.identifier(label)].flatMap({ golden?.output($0, as: role) }) {
-                compare(rows, .outputs, .golden, label, role, found, expected, lossy, &result)
+                compare(rows, .outputs, .golden, label, role, found, expected, limit(expected), &result)
             } else if let expected = original[own] {
-                compare(rows, .outputs, .originalWeights, label, role, found, expected, lossy, &result)
+                compare(
+                    rows, .outputs, .originalWeights, label, role, found, expected, limit(expected), &result)
             } else {
                 let reason = golden == nil ? "there is no model to compare with" : "the golden has no such output"
                 skip(rows, .outputs, label, reason, isRequired: false, &result)

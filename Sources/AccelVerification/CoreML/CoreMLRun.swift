@@ -13,8 +13,7 @@ struct CoreMLRun {
     let source: InputSource
     /// The package's weights by the model's names.
     let stored: [String: StoredTensor]
-    /// The default tolerance of the package's weakest weight encoding.
-    let weakest: SchemeTolerance?
+    let limits: CoreMLLimits
     /// One of several samples of the source's file, by the model's names; nil for a source of one run.
     var sample: SampleInputs.Run?
 
@@ -71,26 +70,56 @@ struct CoreMLRun {
             positions: CountedPositions(inputs, of: model?.program.interface).counting(sample?.rows),
             suffix: source.golden?.suffix ?? "")
         comparison.addSurplus(&result, stage: options.stages.contains(.graph) ? .graph : .outputs)
-        func expected(_ stored: [String: StoredTensor], _ model: FrozenProgram) throws -> CoreMLComparison.Expected {
+        func expected(
+            _ stored: [String: StoredTensor], _ model: FrozenProgram, _ noise: RoundingNoise? = nil
+        ) throws -> CoreMLComparison.Expected {
             var states = start.ofModel
-            let outputs = try model.evaluate(inputs, states: &states) { constant in
-                try HostTensor(stored[constant.name] ?? constant.requireTensor())
-            }
+            let outputs = try model.evaluate(
+                inputs, states: &states,
+                operand: { constant in .tensor(try HostTensor(stored[constant.name] ?? constant.requireTensor())) },
+                evaluate: RoundingNoise.evaluation(noise))
             return CoreMLComparison.Expected(outputs: outputs, states: states)
         }
-        if let model, options.stages.contains(.graph) {
-            comparison.add(.graph, .storedWeights, try expected(stored, model), &result) { _ in computing }
+        let ofStored = try model.map { try expected(stored, $0) }
+        if let ofStored, options.stages.contains(.graph) {
+            comparison.add(.graph, .storedWeights, ofStored, &result) { _ in computing }
         }
-        guard options.stages.contains(.outputs) else { return result }
-        let lossy = Tolerance(
-            sqnr: weakest?.output ?? SchemeTolerance.rounding, origin: "the default for \(weakest?.scheme ?? "float32")"
-        )
-        func tolerance(_ name: String) -> Tolerance { options.budget?.tolerance(forOutput: name) ?? lossy }
-        comparison.add(golden, &result, tolerance: tolerance)
-        // The model gives the expected values that the golden does not have.
-        if let model, !comparison.names.subtracting(golden.keys).isEmpty {
-            let rest = try expected([:], model).without(Set(golden.keys))
-            comparison.add(.outputs, .originalWeights, rest, &result, tolerance: tolerance)
+        if options.stages.contains(.outputs) {
+            // The model gives the expected values that the golden does not have.
+            let isAnswered = comparison.names.subtracting(golden.keys).isEmpty
+            let original = try isAnswered ? nil : model.map { try expected([:], $0) }
+            func tolerance(_ name: String) -> Tolerance {
+                if let limit = options.budget?.tolerance(forOutput: name) { return limit }
+                guard let values = ofStored?.value(name) else { return limits.tolerance(computing, loss: nil) }
+                guard let wanted = golden[name] ?? original?.value(name), wanted.shape == values.shape else {
+                    return computing
+                }
+                let positions = comparison.positions
+                return limits.tolerance(
+                    computing, loss: Metrics(positions.elements(of: values), against: positions.elements(of: wanted)))
+            }
+            comparison.add(golden, &result, tolerance: tolerance)
+            if let original {
+                comparison.add(
+                    .outputs, .originalWeights, original.without(Set(golden.keys)), &result, tolerance: tolerance)
+            }
+        }
+        if let model, let ofStored, let arithmetic = computing.arithmetic,
+            result.outputs.contains(where: \.isBeyondArithmetic)
+        {
+            let shapes = ofStored.outputs.map(\.tensor.shape)
+            var noises: [String: Metrics] = [:]
+            for noise in RoundingNoise.runs(arithmetic, over: shapes, seed: options.inputs.samplingSeed) {
+                for (name, tensor) in try expected(stored, model, noise).all {
+                    guard let plain = ofStored.value(name) else { continue }
+                    let positions = comparison.positions
+                    noises.measure(
+                        name, Metrics(positions.elements(of: tensor), against: positions.elements(of: plain)))
+                }
+            }
+            result.outputs = result.outputs.map { row in
+                row.isBeyondArithmetic ? row.allowing(noises[comparison.name(of: row)]) : row
+            }
         }
         return result
     }

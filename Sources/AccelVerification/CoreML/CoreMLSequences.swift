@@ -20,20 +20,20 @@ extension CoreMLPackage {
     /// Returns the comparison of the blocks in which the functions process the tokens of a decoder's golden.
     /// - Throws: `RequestError` when no function takes the golden's blocks.
     func decoding(
-        of golden: Golden, _ programs: [Program], stored: [String: StoredTensor], weakest: SchemeTolerance?
+        of golden: Golden, _ programs: [Program], stored: [String: StoredTensor], limits: CoreMLLimits
     ) throws -> CoreMLDecoding {
         let (functions, plan) = try outlined()
         let sequences = try GoldenDecoding(plan, golden: golden).sequences
         return CoreMLDecoding(
             package: self, sequences: sequences.map { .init(blocks: $0, lengths: nil) }, functions: functions,
-            golden: golden, programs: programs, stored: stored, weakest: weakest)
+            golden: golden, programs: programs, stored: stored, limits: limits)
     }
 
     /// Returns the comparison of the blocks in which the functions process the tokens of samples; nil if no function takes blocks of
     /// them, or if the package does not say so.
     /// - Throws: `RequestError` for more tokens than a cache has positions, and for tokens of another model.
     func decoding(
-        of samples: SampleInputs, _ programs: [Program], stored: [String: StoredTensor], weakest: SchemeTolerance?
+        of samples: SampleInputs, _ programs: [Program], stored: [String: StoredTensor], limits: CoreMLLimits
     ) throws -> CoreMLDecoding? {
         guard model.interfaces.allSatisfy({ $0.shapeCount == 1 }),
             model.interfaces.contains(where: { !$0.states.isEmpty })
@@ -42,6 +42,6 @@ extension CoreMLPackage {
         guard let decoding = try SampleDecoding(plan, samples) else { return nil }
         return CoreMLDecoding(
             package: self, sequences: decoding.sequences, functions: functions, golden: nil, programs: programs,
-            stored: stored, weakest: weakest)
+            stored: stored, limits: limits)
     }
 }

@@ -23,6 +23,7 @@ struct CoreMLStages: StageRunner {
     private var remake: CoreMLRemake?
     /// The package's weights by the model's names.
     private var stored: [String: StoredTensor] = [:]
+    private var areWeightsRight = true
 
     /// - Throws: `RequestError` if there is nothing to compare with; `FormatError` if the recorded scalings change the
     ///   results of the model.
@@ -117,6 +118,9 @@ struct CoreMLStages: StageRunner {
             schemes: remake?.schemes ?? [:], bounds: remake?.bounds ?? [:])
         let result = try blaming { try stage.run(weights, progress: progress) }
         stored = result.stored
+        areWeightsRight = result.weights.allSatisfy { row in
+            row.failure == nil || options.budget?.tolerance(forWeight: row.name) != nil
+        }
         guard options.stages.contains(.weights) else { return }
         (report.weights, report.weightMetrics) = (result.weights, result.metrics)
         report.notCompared += result.notCompared
@@ -135,8 +139,9 @@ struct CoreMLStages: StageRunner {
         guard !options.stages.isDisjoint(with: [.graph, .outputs]) else { return }
         let lines = weights.filter { $0.shape.rank >= 2 }.map { SchemeTolerance.line(for: $0) }
         let weakest = (lines + (remake?.schemes.values ?? [:].values)).min { $0.output < $1.output }
+        let limits = CoreMLLimits(weakest: weakest, areWeightsRight: areWeightsRight)
         var report = report
-        try blaming { try checkFunctions(weakest, &report, progress) }
+        try blaming { try checkFunctions(limits, &report, progress) }
         self.report = report
     }
 
@@ -150,13 +155,13 @@ struct CoreMLStages: StageRunner {
 
     /// Runs S3 and S4 on the given inputs, and with a model on drawn inputs for all other functions and shapes.
     private func checkFunctions(
-        _ weakest: SchemeTolerance?, _ report: inout ParityReport, _ progress: (Stage, Double) -> Void
+        _ limits: CoreMLLimits, _ report: inout ParityReport, _ progress: (Stage, Double) -> Void
     ) throws {
         var done: Set<FunctionShape> = []
         var count = 0
         var refused: [(run: CoreMLRun, error: SamplesTooLong)] = []
         let interfaces = package.model.interfaces
-        if let decoding = try decoding(weakest) {
+        if let decoding = try decoding(limits) {
             progress(.outputs, 0)
             let result = try decoding.result(options)
             report.outputs += result.outputs
@@ -171,7 +176,7 @@ struct CoreMLStages: StageRunner {
                     progress(.outputs, 0)
                     let run = CoreMLRun(
                         package: package, interface: interface, shape: shape, source: source, stored: stored,
-                        weakest: weakest)
+                        limits: limits)
                     let runs: [CoreMLRun]
                     do {
                         runs = try run.bySamples()
@@ -209,7 +214,7 @@ struct CoreMLStages: StageRunner {
                 progress(.outputs, 0)
                 let run = CoreMLRun(
                     package: package, interface: interface, shape: shape, source: .seeded(seed), stored: stored,
-                    weakest: weakest)
+                    limits: limits)
                 if programs != nil, options.inputs.seed == nil, try add(run, &report) {
                     drawn.append(run.function)
                     continue
@@ -225,13 +230,13 @@ struct CoreMLStages: StageRunner {
     }
 
     /// The blocks of a decoder's golden, or of a file's samples; nil for other inputs, and where no functions share states.
-    private func decoding(_ weakest: SchemeTolerance?) throws -> CoreMLDecoding? {
+    private func decoding(_ limits: CoreMLLimits) throws -> CoreMLDecoding? {
         switch options.inputs {
         case .golden(let golden) where golden.isDecoding:
-            try package.decoding(of: golden, programs ?? [], stored: stored, weakest: weakest)
+            try package.decoding(of: golden, programs ?? [], stored: stored, limits: limits)
         case .file(let path):
             if let programs, let given = try InputMatcher(file: path).samples {
-                try package.decoding(of: given, programs, stored: stored, weakest: weakest)
+                try package.decoding(of: given, programs, stored: stored, limits: limits)
             } else {
                 nil
             }
@@ -253,7 +258,8 @@ struct CoreMLStages: StageRunner {
                     continue
                 }
                 let run = CoreMLRun(
-                    package: package, interface: interface, source: .golden(sample), stored: stored, weakest: nil)
+                    package: package, interface: interface, source: .golden(sample), stored: stored,
+                    limits: CoreMLLimits())
                 report.notCompared.append(
                     NotCompared(
                         stage: .outputs, name: "\(interface.function) out.\(name)\(sample.suffix)",

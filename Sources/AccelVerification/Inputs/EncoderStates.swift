@@ -25,13 +25,15 @@ struct EncoderStates {
             !program.functions[index].interface.links.isEmpty && !runs.contains { $0.function == index }
         }
         guard !linked.isEmpty || runs.contains(where: { !missing($0).isEmpty }) else { return runs }
-        let made = try made(from: runs)
+        let encoders = try encoderRuns(among: runs)
+        let first = try encoders?.made(0) ?? []
         let given = numbered(runs).compactMap { number, run -> Run? in
-            let missing = missing(run)
-            guard !missing.isEmpty else { return run }
-            guard let values = Self.values(of: missing.map(\.port), in: made[number] ?? []) else { return nil }
+            let ports = missing(run).map(\.port)
+            guard !ports.isEmpty else { return run }
+            guard let encoders, encoders.count > number, Self.values(of: ports, in: first) != nil else { return nil }
             var feed = run.feed
-            feed.states.merge(values) { $1 }
+            feed.made = Set(ports.map(\.name))
+            feed.making = { ([:], try encoders.values(of: ports, number)) }
             return (run.function, feed, true)
         }
         if given.isEmpty, let lost = runs.first {
@@ -45,10 +47,12 @@ struct EncoderStates {
         }
         return given
             + linked.flatMap { index in
-                made.sorted { $0.key < $1.key }.compactMap { _, made -> Run? in
-                    Self.values(of: program.functions[index].inputs, in: made).map {
-                        (index, FunctionFeed(inputs: $0), true)
-                    }
+                let ports = program.functions[index].inputs
+                guard let encoders, Self.values(of: ports, in: first) != nil else { return [Run]() }
+                return (0..<encoders.count).map { number in
+                    var feed = FunctionFeed()
+                    feed.making = { (try encoders.values(of: ports, number), [:]) }
+                    return (index, feed, true)
                 }
             }
     }
@@ -80,32 +84,28 @@ struct EncoderStates {
         }
     }
 
-    /// What the original encoder, and the function behind it, make in each run of one of them, by the run's number.
-    private func made(from runs: [Run]) throws -> [Int: [[String: StoredTensor]]] {
+    /// The runs of the original encoder, and of the function behind it, on the inputs of the encoder's runs; nil if the model has none.
+    private func encoderRuns(among runs: [Run]) throws -> EncoderRuns? {
         let sources = Set(program.functions.flatMap(\.interface.links).map(\.part))
         let originals = program.functions.indices.compactMap { index -> FrozenProgram? in
             let function = program.functions[index]
             guard function.interface.role == .crossKeysAndValues || sources.contains(function.part) else { return nil }
             return model.flatMap { $0.withOwnStates?[index] ?? $0.unrounded[index] }
         }
-        guard !originals.isEmpty else { return [:] }
+        guard !originals.isEmpty else { return nil }
         let plan = try Recipe(default: Codecs.codec("stored")).compressing(originals, threads: 1).planned()
-        let session = try Session(plan)
-        var all: [Int: [[String: StoredTensor]]] = [:]
+        var inputs: [[[String: StoredTensor]]] = []
         for (number, run) in numbered(runs) {
-            let inputs = run.feed.inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) }
-            var made: [String: StoredTensor] = [:]
-            for step in DecodingPlan.encoding(plan, inputs) {
-                for (input, output) in step.carried { made[input] = made[output]?.renamed(input) }
-                for output in try session.run(step, carrying: made) { made[output.name] = output }
-            }
-            if !made.isEmpty { all[number, default: []].append(made) }
+            let tensors = run.feed.inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) }
+            guard !DecodingPlan.encoding(plan, tensors).isEmpty else { continue }
+            while inputs.count <= number { inputs.append([]) }
+            inputs[number].append(tensors)
         }
-        return all
+        return try EncoderRuns(plan, on: inputs)
     }
 
     /// Returns the values of ports from the first chain that has them all in their shapes; nil if none has.
-    private static func values(
+    fileprivate static func values(
         of ports: [FrozenProgram.Port], in chains: [[String: StoredTensor]]
     ) -> [String: HostTensor]? {
         chains.lazy.compactMap { made -> [String: HostTensor]? in
@@ -118,10 +118,53 @@ struct EncoderStates {
     }
 }
 
+/// Runs of the original encoder, each made when its results are needed; those of the last one are kept.
+private final class EncoderRuns {
+    private let plan: ModelPlan
+    private let session: Session
+    /// For each run, the inputs of the encoders.
+    private let inputs: [[[String: StoredTensor]]]
+    private var last: (number: Int, made: [[String: StoredTensor]])?
+
+    init(_ plan: ModelPlan, on inputs: [[[String: StoredTensor]]]) throws {
+        (self.plan, self.inputs) = (plan, inputs)
+        session = try Session(plan)
+    }
+
+    var count: Int { inputs.count }
+
+    /// Returns what each chain of functions makes in a run, by name.
+    func made(_ number: Int) throws -> [[String: StoredTensor]] {
+        if let last, last.number == number { return last.made }
+        guard inputs.indices.contains(number) else { return [] }
+        let all = try inputs[number].map { inputs in
+            var made: [String: StoredTensor] = [:]
+            for step in DecodingPlan.encoding(plan, inputs) {
+                for (input, output) in step.carried { made[input] = made[output]?.renamed(input) }
+                for output in try session.run(step, carrying: made) { made[output.name] = output }
+            }
+            return made
+        }
+        last = (number, all)
+        return all
+    }
+
+    /// Returns the values of ports in a run.
+    /// - Throws: `RequestError` if nothing makes them in this run, as it did in the first one.
+    func values(of ports: [FrozenProgram.Port], _ number: Int) throws -> [String: HostTensor] {
+        guard let values = EncoderStates.values(of: ports, in: try made(number)) else {
+            throw RequestError("the encoder makes no \"\(ports.first?.name ?? "")\" of sample \(number)")
+        }
+        return values
+    }
+}
+
 extension FunctionPlan {
     /// The keys and values of an encoder that the function reads and does not make, and that a run's feed lacks.
     func encoderStates(missingIn feed: FunctionFeed) -> [FrozenProgram.State] {
         let changed = Set(changedStates.map(\.name))
-        return states(.crossAttention).filter { !changed.contains($0.name) && feed.state($0.name) == nil }
+        return states(.crossAttention).filter {
+            !changed.contains($0.name) && !feed.made.contains($0.name) && feed.state($0.name) == nil
+        }
     }
 }

@@ -78,8 +78,25 @@ struct FunctionFeed {
     /// The number of samples of the file; nil for no samples.
     var samples: Int?
 
+    /// Makes the inputs and states that other runs leave, such as an encoder's keys and values: when the run begins, since those of all
+    /// samples take more memory than a model. nil if there are none.
+    var making: (() throws -> (inputs: [String: HostTensor], states: [String: HostTensor]))?
+    /// The names of the states that `making` makes.
+    var made: Set<String> = []
+
     /// Returns an initial state; nil for one that starts with the function's own initial value.
     func state(_ name: String) -> HostTensor? { states[name] ?? drawnState?(name) }
+
+    /// Returns the feed with what other runs leave.
+    func completed() throws -> FunctionFeed {
+        guard let making else { return self }
+        var feed = self
+        let (inputs, states) = try making()
+        feed.inputs.merge(inputs) { $1 }
+        feed.states.merge(states) { $1 }
+        feed.making = nil
+        return feed
+    }
 }
 
 /// The inputs of a run, checked against a function's ports.

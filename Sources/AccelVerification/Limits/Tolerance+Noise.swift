@@ -20,7 +20,7 @@ extension Tolerance {
 
     /// The limit against another framework's float32 result whose noise is unknown.
     static var unstatedNoise: Tolerance {
-        Tolerance(sqnr: 80, origin: "another framework's float32 arithmetic, whose noise is not stated")
+        .arithmetic(.float32, sqnr: 80, origin: "another framework's float32 arithmetic, whose noise is not stated")
     }
 
     /// The largest share of the reference's RMS that is noise: what differs more is another result.

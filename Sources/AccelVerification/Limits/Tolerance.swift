@@ -13,6 +13,8 @@ public struct Tolerance: Equatable, Sendable {
     public var cosine: Double?
     /// The origin of the limits, as text for the report, such as `the default for int4`.
     public var origin: String
+    /// The arithmetic that sets the limit, so that noise that is measured on the inputs may widen it; nil for other limits.
+    var arithmetic: RoundingNoise.Arithmetic?
 
     /// Creates limits; nil leaves a metric unlimited.
     public init(
@@ -28,6 +30,13 @@ public struct Tolerance: Equatable, Sendable {
 
     /// A tolerance that accepts equal values only.
     public static func exact(origin: String) -> Tolerance { Tolerance(maximumError: 0, origin: origin) }
+
+    /// Returns the limit for results of an arithmetic in another order, in dB.
+    static func arithmetic(_ arithmetic: RoundingNoise.Arithmetic, sqnr: Double, origin: String) -> Tolerance {
+        var limit = Tolerance(sqnr: sqnr, origin: origin)
+        limit.arithmetic = arithmetic
+        return limit
+    }
 
     /// Returns the limits that `metrics` exceeds, as text; nil if all are kept.
     public func failureReason(for metrics: Metrics) -> String? {
@@ -54,7 +63,7 @@ public struct Tolerance: Equatable, Sendable {
         return reasons.isEmpty ? nil : reasons.joined(separator: ", ")
     }
 
-    /// The limits as text, e.g. `SQNR >= 100.0 dB, max abs <= 6.7e-06`.
+    /// The limits as text, e.g. `none`, or `SQNR >= 100.0 dB, max abs <= 6.7e-06`.
     public var summary: String {
         var parts: [String] = []
         if let sqnr { parts.append("SQNR >= \(Figure.whole(sqnr, Figure.decibels)) dB") }
@@ -63,7 +72,7 @@ public struct Tolerance: Equatable, Sendable {
         }
         if let relativeL2 { parts.append("relative L2 <= \(Figure.small(relativeL2))") }
         if let cosine { parts.append("cosine >= \(Figure.whole(cosine, Figure.cosine))") }
-        return parts.joined(separator: ", ")
+        return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }
 
     /// The limits that are set, and `origin`, as an object of a report.

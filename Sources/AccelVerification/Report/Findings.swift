@@ -23,6 +23,8 @@ public struct WeightFinding: Sendable {
     var bound: RowBound.Finding?
     /// The reason for a failure; nil if it passes.
     public let failure: String?
+    /// The weight is not the checkpoint's in its scheme, whatever a budget allows.
+    var isWrong = false
 
     /// Stored bits for each element, tables included; 0 for an empty tensor.
     public var bitsPerWeight: Double { shape.count == 0 ? 0 : Double(byteCount * 8) / Double(shape.count) }
@@ -84,9 +86,9 @@ public struct OutputFinding: Sendable {
     /// The metrics leave out the positions that an attention mask hides.
     let leavesPaddingOut: Bool
     /// The limits of the comparison.
-    public let tolerance: Tolerance
+    public internal(set) var tolerance: Tolerance
     /// The exceeded limit; nil if the output passes.
-    public let failure: String?
+    public internal(set) var failure: String?
 }
 
 /// An item that a stage was asked to compare and could not. It never counts as passed.

@@ -20,14 +20,19 @@ extension ParityReport {
     mutating func joinSamples() {
         var joined: [OutputFinding] = []
         for row in outputs {
-            let index = joined.firstIndex {
-                ($0.stage, $0.function, $0.name, $0.reference) == (row.stage, row.function, row.name, row.reference)
-            }
+            let index = joined.firstIndex { $0.isSame(as: row) }
             if let index { joined[index] = joined[index].joining(row) } else { joined.append(row) }
         }
         outputs = joined
         notCompared = notCompared.enumerated().filter { index, item in
             !notCompared[..<index].contains(item)
         }.map(\.element)
+    }
+}
+
+extension OutputFinding {
+    /// Both compare the same output with the same reference.
+    func isSame(as other: OutputFinding) -> Bool {
+        (stage, function, name, reference) == (other.stage, other.function, other.name, other.reference)
     }
 }

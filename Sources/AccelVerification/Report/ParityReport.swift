@@ -177,8 +177,12 @@ public struct ParityReport: Sendable {
         structure?.remarks.append(text)
     }
 
+    /// Adds the findings of a run. Those of another run on the same output, with another sample, are joined with them.
     mutating func add(_ result: OutputStage.Result) {
-        outputs += result.outputs
+        for row in result.outputs {
+            let index = outputs.firstIndex { $0.isSame(as: row) }
+            if let index { outputs[index] = outputs[index].joining(row) } else { outputs.append(row) }
+        }
         notCompared += result.notCompared
     }
 

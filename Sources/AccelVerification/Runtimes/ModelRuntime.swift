@@ -42,20 +42,28 @@ struct RuntimeRounding: Equatable, Sendable {
     let words: String
     /// SQNR of outputs against the reference with the stored weights, at least, in dB.
     let graph: Double
-    /// SQNR of outputs against the original model, at least, in dB. The limits of the weights' schemes hold too.
+    /// SQNR of outputs against the original model, at least, in dB. What the weights lose is allowed too.
     let output: Double
+    /// The arithmetic whose noise is measured where a model exceeds these limits; nil for coarser roundings.
+    var arithmetic: RoundingNoise.Arithmetic?
 
     /// Outputs against the reference with the stored weights.
-    func graphTolerance(of runtime: ModelRuntime) -> Tolerance {
-        Tolerance(sqnr: graph, origin: "\(runtime.title) with activations \(words)")
+    func graphTolerance(of runtime: ModelRuntime) -> Tolerance { tolerance(graph, of: runtime) }
+
+    /// Outputs against the original model.
+    /// - Parameters:
+    ///   - loss: the reference with the stored weights against the expected values; nil if the weights have no names of the model's.
+    ///   - line: of the lossy scheme that loses most, where the loss is not known; nil if no weight has lost anything.
+    func outputTolerance(of runtime: ModelRuntime, loss: Metrics?, weights line: SchemeTolerance?) -> Tolerance {
+        let limit = tolerance(output, of: runtime)
+        if let loss { return limit.allowing(loss: loss) }
+        guard let line, line.output < output else { return limit }
+        return .scheme(of: line)
     }
 
-    /// Outputs against the original model: the weaker of the rounding's limit and that of the weights.
-    /// - Parameter line: of the lossy scheme that loses most; nil if no weight has lost anything.
-    func outputTolerance(of runtime: ModelRuntime, weights line: SchemeTolerance?) -> Tolerance {
-        guard let line, line.output < output else {
-            return Tolerance(sqnr: output, origin: "\(runtime.title) with activations \(words)")
-        }
-        return Tolerance(sqnr: line.output, origin: "the default for weights in \(line.scheme)")
+    private func tolerance(_ sqnr: Double, of runtime: ModelRuntime) -> Tolerance {
+        var limit = Tolerance(sqnr: sqnr, origin: "\(runtime.title) with activations \(words)")
+        limit.arithmetic = arithmetic
+        return limit
     }
 }

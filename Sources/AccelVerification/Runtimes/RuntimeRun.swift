@@ -42,8 +42,12 @@ struct RuntimeReference {
     /// By run, then by name.
     private(set) var results: [[String: HostTensor]] = []
 
-    /// - Parameter constant: returns the weights and tables.
-    init(_ runs: [RuntimeRun], constant: (Program.Constant) throws -> HostTensor) throws {
+    /// - Parameters:
+    ///   - noise: the errors of each result; nil for a run without errors.
+    ///   - constant: returns the weights and tables.
+    init(
+        _ runs: [RuntimeRun], noise: RoundingNoise? = nil, constant: (Program.Constant) throws -> HostTensor
+    ) throws {
         var (states, made): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
         var sequence = -1
         for run in runs {
@@ -51,7 +55,9 @@ struct RuntimeReference {
             try run.model.requireMemoryForInputs()
             states.merge(run.states) { $1 }
             let inputs = run.inputs.merging(run.carried.compactMapValues { made[$0] }) { own, _ in own }
-            let outputs = try run.model.evaluate(inputs, states: &states, constant: constant)
+            let outputs = try run.model.evaluate(
+                inputs, states: &states, operand: { .tensor(try constant($0)) },
+                evaluate: RoundingNoise.evaluation(noise))
             made.merge(outputs.map { ($0.name, $0.tensor) }) { $1 }
             var results = states.filter { run.changedStates.contains($0.key) }.mapValues { $0.wideningRows() }
             results.merge(outputs.map { ($0.name, $0.tensor) }) { $1 }

@@ -78,7 +78,7 @@ struct RuntimeStages: StageRunner {
             report.runtime = RuntimeFinding(name: answer.runtime, activations: named)
             let known = try references ?? References(runs, weights?.stored, options.stages)
             references = known
-            compare(answer, runs, known, mode, suffix: index > 0 ? ", activations \(mode.words)" : "")
+            try compare(answer, runs, known, mode, suffix: index > 0 ? ", activations \(mode.words)" : "")
         }
         if case .file = options.inputs {
             report.countRuns(runs.count)
@@ -140,7 +140,7 @@ struct RuntimeStages: StageRunner {
         var original: RuntimeReference?
 
         init(_ runs: [RuntimeRun], _ stored: [String: StoredTensor]?, _ stages: Set<Stage>) throws {
-            if let stored, stages.contains(.graph) {
+            if let stored {
                 self.stored = try RuntimeReference(runs) { constant in
                     try HostTensor(stored[constant.name] ?? constant.requireTensor())
                 }
@@ -155,10 +155,16 @@ struct RuntimeStages: StageRunner {
     private mutating func compare(
         _ answer: RuntimeRequest.Answer, _ runs: [RuntimeRun], _ references: References, _ rounding: RuntimeRounding,
         suffix: String
-    ) {
+    ) throws {
         let graph = rounding.graphTolerance(of: subject.runtime)
         let weakest = weights.map(\.weakest) ?? (try? SchemeTolerance.weakest(of: subject.source.weights)) ?? nil
-        let limit = rounding.outputTolerance(of: subject.runtime, weights: weakest)
+        let areWeightsRight =
+            weights?.findings.allSatisfy { row in
+                row.failure == nil || options.budget?.tolerance(forWeight: row.name) != nil
+            } ?? true
+        let first = report.outputs.count
+        /// The run and the name of the result of each row.
+        var keys: [(run: Int, name: String)] = []
         for (number, run) in runs.enumerated() {
             let function = run.model.functionName + suffix
             let positions = CountedPositions(run.inputs, of: run.model.program.interface)
@@ -190,17 +196,52 @@ struct RuntimeStages: StageRunner {
                         OutputFinding(
                             stage, function: function, name: result.title, run.role(result.name), against: reference,
                             found, expected, limit, at: positions))
+                    keys.append((number, result.name))
                 }
-                let own = options.budget?.tolerance(forOutput: result.title) ?? limit
-                add(.graph, .storedWeights, references.stored?.results[number][result.name], graph)
+                let stored = references.stored?.results[number][result.name]
+                func limit(_ expected: HostTensor?) -> Tolerance {
+                    let loss: Metrics? =
+                        if let stored, let expected, areWeightsRight, stored.shape == expected.shape {
+                            Metrics(positions.elements(of: stored), against: positions.elements(of: expected))
+                        } else {
+                            nil
+                        }
+                    return options.budget?.tolerance(forOutput: result.title)
+                        ?? rounding.outputTolerance(of: subject.runtime, loss: loss, weights: weakest)
+                }
+                add(.graph, .storedWeights, stored, graph)
                 if let golden = run.expected[result.name] {
-                    add(.outputs, .golden, golden, own)
+                    add(.outputs, .golden, golden, limit(golden))
                 } else {
-                    add(.outputs, .originalWeights, references.original?.results[number][result.name], own)
+                    let original = references.original?.results[number][result.name]
+                    add(.outputs, .originalWeights, original, limit(original))
                 }
             }
         }
+        try allowNoise(from: first, keys, runs, references.stored, rounding)
         listUnread(by: runs)
+    }
+
+    /// Widens the limits that are exceeded by the noise that the runs have.
+    private mutating func allowNoise(
+        from first: Int, _ keys: [(run: Int, name: String)], _ runs: [RuntimeRun], _ stored: RuntimeReference?,
+        _ rounding: RuntimeRounding
+    ) throws {
+        guard let stored, let arithmetic = rounding.arithmetic,
+            report.outputs[first...].contains(where: \.isBeyondArithmetic)
+        else { return }
+        let noise = RoundingNoise(arithmetic: arithmetic, seed: options.inputs.samplingSeed)
+        let moved = try RuntimeReference(runs, noise: noise) { [weights] constant in
+            try HostTensor(weights?.stored[constant.name] ?? constant.requireTensor())
+        }
+        for (index, key) in zip(first..., keys) where report.outputs[index].isBeyondArithmetic {
+            guard let plain = stored.results[key.run][key.name], let other = moved.results[key.run][key.name] else {
+                continue
+            }
+            let positions = CountedPositions(runs[key.run].inputs, of: runs[key.run].model.program.interface)
+            report.outputs[index] = report.outputs[index].allowing(
+                Metrics(positions.elements(of: other), against: positions.elements(of: plain)))
+        }
     }
 
     /// Lists the outputs of a golden that the export does not have.

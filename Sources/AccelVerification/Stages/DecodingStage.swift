@@ -18,13 +18,20 @@ struct DecodingStage {
         var fed: Set<Int> = []
         /// The number of runs of the package.
         var runs = 0
+
+        /// Adds the comparison of an output. Those of samples are joined as they come: as if they were one tensor.
+        mutating func add(_ finding: OutputFinding, isSample: Bool) {
+            let index = isSample ? outputs.firstIndex { $0.isSame(as: finding) } : nil
+            if let index { outputs[index] = outputs[index].joining(finding) } else { outputs.append(finding) }
+        }
     }
     private let sequences: [SampleDecoding.Sequence]
     private let program: ModelPlan
     private let model: ReferenceModel?
     /// Where the sequences are from; nil for samples.
     private let golden: Golden?
-    private let lossy: Set<String>
+    /// The names of the weights that differ from the checkpoint's, and of those that are not its own in their scheme.
+    private let weights: (lossy: Set<String>, wrong: Set<String>)
     private let options: Parity.Options
     private let stored: StoredWeights
     private let runner: PackageRunner
@@ -32,30 +39,31 @@ struct DecodingStage {
     private let floats: (program: ModelPlan, runner: PackageRunner)?
 
     init(
-        _ program: ModelPlan, model: ReferenceModel?, golden: Golden, lossy: Set<String>, options: Parity.Options
+        _ program: ModelPlan, model: ReferenceModel?, golden: Golden,
+        _ weights: (lossy: Set<String>, wrong: Set<String>),
+        options: Parity.Options
     ) throws {
         let sequences = try GoldenDecoding(program, golden: golden).sequences
         self.init(
-            program, model: model, golden, sequences.map { .init(blocks: $0, lengths: nil) }, lossy: lossy,
-            options: options)
+            program, model: model, golden, sequences.map { .init(blocks: $0, lengths: nil) }, weights, options: options)
     }
 
     init(
-        _ program: ModelPlan, model: ReferenceModel?, samples: SampleDecoding, lossy: Set<String>,
-        options: Parity.Options
+        _ program: ModelPlan, model: ReferenceModel?, samples: SampleDecoding,
+        _ weights: (lossy: Set<String>, wrong: Set<String>), options: Parity.Options
     ) {
-        self.init(program, model: model, nil, samples.sequences, lossy: lossy, options: options)
+        self.init(program, model: model, nil, samples.sequences, weights, options: options)
     }
 
     private init(
         _ program: ModelPlan, model: ReferenceModel?, _ golden: Golden?, _ sequences: [SampleDecoding.Sequence],
-        lossy: Set<String>, options: Parity.Options
+        _ weights: (lossy: Set<String>, wrong: Set<String>), options: Parity.Options
     ) {
         self.program = program
         self.model = model
         self.golden = golden
         self.sequences = sequences
-        self.lossy = lossy
+        self.weights = weights
         self.options = options
         stored = StoredWeights(program.weights)
         runner = PackageRunner(program, threads: options.threads)
@@ -71,9 +79,16 @@ struct DecodingStage {
         guard !options.stages.isDisjoint(with: [.graph, .outputs]) else { return result }
         var compared: Set<String> = []
         for sequence in sequences {
-            for row in try values(of: sequence) {
-                compare(row, &result)
-                compared.insert(row.name)
+            var rows = try rows(of: sequence, &result)
+            if rows.contains(where: \.finding.isBeyondArithmetic) {
+                let noise = try noise(of: sequence)
+                rows = rows.map { row in
+                    row.finding.isBeyondArithmetic ? Row(row.key, row.finding.allowing(noise[row.key])) : row
+                }
+            }
+            for row in rows {
+                compared.insert(row.finding.name)
+                result.add(row.finding, isSample: golden == nil)
             }
         }
         result.missing = (golden?.outputs.keys.sorted() ?? []).filter { !compared.contains($0) }
@@ -87,7 +102,9 @@ struct DecodingStage {
                 inputs: block.step.inputs.mapValues { HostTensor($0) },
                 states: block.step.states.reduce(into: [:]) { $0[$1.name] = HostTensor.content($1) }),
             golden: golden, frozen: model?.functions[block.step.function],
-            withOwnStates: model?.withOwnStates?[block.step.function], runner: runner, stored: stored, lossy: lossy,
+            withOwnStates: model?.withOwnStates?[block.step.function], runner: runner, stored: stored,
+            lossy: weights.lossy,
+            wrong: weights.wrong,
             unrounded: floats.map {
                 .init(program: $0.program, frozen: model?.unrounded[block.step.function], runner: $0.runner)
             })
@@ -113,120 +130,199 @@ struct DecodingStage {
         }
     }
 
-    /// One output or state, under the golden's name.
+    /// The comparison of one output or state of a block, with its key among the results of a sequence.
     private struct Row {
-        let name: String
-        /// The role of an output; nil for a state.
-        let role: Role?
-        let run: FunctionRun
-        let positions: CountedPositions
-        /// The package's value; nil if it does not have the output.
-        let actual: HostTensor?
-        /// The package's value for the graph stage: with all activations in float32.
-        let ofGraph: HostTensor?
-        var original: HostTensor?
-        var ofStored: HostTensor?
+        let key: String
+        let finding: OutputFinding
+
+        init(_ key: String, _ finding: OutputFinding) { (self.key, self.finding) = (key, finding) }
+
+        static func key(_ block: Int, _ name: String) -> String { "\(block) \(name)" }
     }
 
-    private func values(of sequence: SampleDecoding.Sequence) throws -> [Row] {
+    /// The runs of the model beside the package's on one sequence.
+    private final class Reference {
+        private var states: [String: HostTensor] = [:]
+        /// The outputs of all blocks so far, by name.
+        private var made: [String: HostTensor] = [:]
+        private let noise: RoundingNoise?
+
+        init(_ noise: RoundingNoise? = nil) { self.noise = noise }
+
+        /// Runs a block, from the states that the one before has left.
+        /// - Returns: the outputs by name, and the content of the states.
+        func run(
+            _ block: GoldenDecoding.Block, of frozen: FrozenProgram,
+            _ operand: (Program.Constant) throws -> ReferenceOperand
+        ) throws -> (outputs: [String: HostTensor], states: [String: HostTensor]) {
+            for state in block.step.states { states[state.name] = HostTensor.content(state) }
+            let inputs = block.step.inputs(carrying: made) { HostTensor($0) }
+            let outputs = try frozen.evaluate(
+                inputs, states: &states, operand: operand, evaluate: RoundingNoise.evaluation(noise))
+            let named = Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+            made.merge(named) { $1 }
+            return (named, states)
+        }
+
+        /// Takes over the results of another side, which are this one's too.
+        func adopt(_ results: (outputs: [String: HostTensor], states: [String: HostTensor])) {
+            made.merge(results.outputs) { $1 }
+            states = results.states
+        }
+    }
+
+    /// The values of one output or state that are compared.
+    private struct Values {
+        /// The role of an output; nil for a state.
+        var role: Role?
+        var positions = CountedPositions.all
+        /// The package's value; nil if it does not have the output.
+        var actual: HostTensor?
+        /// The package's value for the graph stage: with all activations in float32.
+        var ofGraph: HostTensor?
+        var original: HostTensor?
+        var ofStored: HostTensor?
+        /// The model's with the stored weights and all roundings of the package.
+        var rounded: HostTensor?
+    }
+
+    /// Runs a sequence on all sides, and compares each block when all have run it.
+    private func rows(of sequence: SampleDecoding.Sequence, _ result: inout Result) throws -> [Row] {
         let session = try Session(program, threads: options.threads)
         let graphSession = try floats.map { try Session($0.program, threads: options.threads) }
-        var (originalStates, storedStates): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
+        let (originals, storeds, roundeds) = (Reference(), Reference(), Reference())
         var rows: [Row] = []
-        /// The outputs of all blocks so far, by name: of the package, of the original model, and of the model with the
-        /// stored weights.
-        var made: [String: StoredTensor] = [:]
-        var graphMade: [String: StoredTensor] = [:]
-        var (originalMade, storedMade): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
-        for block in sequence.blocks {
+        var (made, graphMade): ([String: StoredTensor], [String: StoredTensor]) = ([:], [:])
+        for (number, block) in sequence.blocks.enumerated() {
             let run = functionRun(block)
             let positions = sequence.positions(of: block, length: run.function.input(.tokens)?.shape.dimensions.last)
-            func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
-                block.step.inputs(carrying: made) { HostTensor($0) }
-            }
-            for state in block.step.states {
-                originalStates[state.name] = HostTensor.content(state)
-                storedStates[state.name] = originalStates[state.name]
-            }
             let actual = try session.run(block.step, carrying: made)
             let ofGraph = try graphSession?.run(block.step, carrying: graphMade) ?? actual
-            var (original, ofStored): ([String: HostTensor], [String: HostTensor]) = ([:], [:])
-            if let frozen = run.ofGraph.frozen {
-                original = byName(
-                    try (run.original ?? frozen).evaluate(inputs(originalMade), states: &originalStates))
-                if run.lossyWeights.isEmpty, !run.roundsStates {
-                    (ofStored, storedStates) = (original, originalStates)
-                } else {
-                    ofStored = byName(
-                        try frozen.evaluate(inputs(storedMade), states: &storedStates, constant: run.storedValue))
-                }
-            }
             for tensor in actual { made[tensor.name] = tensor }
             for tensor in ofGraph { graphMade[tensor.name] = tensor }
-            originalMade.merge(original) { $1 }
-            storedMade.merge(ofStored) { $1 }
+            var original, ofStored, rounded: (outputs: [String: HostTensor], states: [String: HostTensor])?
+            if let frozen = run.ofGraph.frozen {
+                let first = try originals.run(block, of: run.original ?? frozen, FunctionRun.originalOperand)
+                var second = first
+                if run.lossyWeights.isEmpty, !run.roundsStates {
+                    storeds.adopt(first)
+                } else {
+                    second = try storeds.run(block, of: frozen, run.storedOperand)
+                }
+                (original, ofStored, rounded) = (first, second, second)
+                if run.unrounded != nil, let frozen = run.frozen {
+                    rounded = try roundeds.run(block, of: frozen, run.storedOperand)
+                }
+            }
             // The model's outputs, whether the package has them or not.
-            let names = run.frozen?.program.outputs.map(\.name) ?? run.function.outputs.map(\.name)
-            rows += names.map { name in
-                Row(
-                    name: block.name(name), role: run.interface.outputs[name], run: run, positions: positions,
+            for name in run.frozen?.program.outputs.map(\.name) ?? run.function.outputs.map(\.name) {
+                let values = Values(
+                    role: run.interface.outputs[name], positions: positions,
                     actual: actual.first { $0.name == name }.map { HostTensor($0) },
                     ofGraph: ofGraph.first { $0.name == name }.map { HostTensor($0) },
-                    original: original[name], ofStored: ofStored[name])
+                    original: original?.outputs[name], ofStored: ofStored?.outputs[name],
+                    rounded: rounded?.outputs[name])
+                rows += findings(block.name(name), values, run, &result).map { Row(Row.key(number, name), $0) }
             }
             guard let prefix = block.states else { continue }
-            let changed =
-                run.frozen?.program.states.filter { $0.next != $0.value }.map(\.name)
-                ?? run.function.changedStates.map(\.name)
-            rows += changed.map { name in
+            for name in changedStates(run) {
                 let state = run.function.states.first { $0.name == name }
-                return Row(
-                    name: prefix + name, role: nil, run: run, positions: .all,
+                let values = Values(
                     actual: state.flatMap(session.states.value).map { HostTensor.values($0) },
                     ofGraph: state.flatMap((graphSession ?? session).states.value).map { HostTensor.values($0) },
-                    original: originalStates[name], ofStored: storedStates[name]?.wideningRows())
+                    original: original?.states[name], ofStored: ofStored?.states[name]?.wideningRows(),
+                    rounded: rounded?.states[name]?.wideningRows())
+                rows += findings(prefix + name, values, run, &result).map { Row(Row.key(number, name), $0) }
             }
         }
         return rows
     }
 
-    private func byName(_ outputs: [(name: String, tensor: HostTensor)]) -> [String: HostTensor] {
-        Dictionary(outputs.map { ($0.name, $0.tensor) }) { first, _ in first }
+    private func changedStates(_ run: FunctionRun) -> [String] {
+        run.frozen?.program.states.filter { $0.next != $0.value }.map(\.name) ?? run.function.changedStates.map(\.name)
     }
 
-    private func compare(_ row: Row, _ result: inout Result) {
-        let function = row.run.function.name
+    /// Measures the noise of float32 arithmetic in the results of a sequence, by the rows' keys.
+    private func noise(of sequence: SampleDecoding.Sequence) throws -> [String: Metrics] {
+        let shapes = sequence.blocks.flatMap { functionRun($0).results }.filter(\.elementType.isFloatingPoint).map(
+            \.shape)
+        var noises: [String: Metrics] = [:]
+        for noise in RoundingNoise.runs(.float32, over: shapes, seed: options.inputs.samplingSeed) {
+            let (plain, moved) = (Reference(), Reference(noise))
+            for (number, block) in sequence.blocks.enumerated() {
+                let run = functionRun(block)
+                guard let frozen = run.ofGraph.frozen else { continue }
+                let positions = sequence.positions(
+                    of: block, length: run.function.input(.tokens)?.shape.dimensions.last)
+                let exact = try plain.run(block, of: frozen, run.storedOperand)
+                let noisy = try moved.run(block, of: frozen, run.storedOperand)
+                for (name, tensor) in exact.outputs {
+                    guard let other = noisy.outputs[name] else { continue }
+                    noises.measure(
+                        Row.key(number, name),
+                        Metrics(positions.elements(of: other), against: positions.elements(of: tensor)))
+                }
+                for name in changedStates(run) where block.states != nil {
+                    guard let tensor = exact.states[name]?.wideningRows(),
+                        let other = noisy.states[name]?.wideningRows()
+                    else { continue }
+                    noises.measure(Row.key(number, name), Metrics(other.floats, against: tensor.floats))
+                }
+            }
+        }
+        return noises
+    }
+
+    /// Compares one output or state.
+    /// - Parameter name: under the golden's name.
+    private func findings(
+        _ name: String, _ values: Values, _ run: FunctionRun, _ result: inout Result
+    ) -> [OutputFinding] {
+        var findings: [OutputFinding] = []
         func skip(_ stage: Stage, _ reason: String, isRequired: Bool) {
             result.notCompared.append(
-                .init(stage: stage, name: "\(function) \(row.name)", reason: reason, isRequired: isRequired))
+                .init(stage: stage, name: "\(run.function.name) \(name)", reason: reason, isRequired: isRequired))
         }
         func add(
-            _ stage: Stage, _ reference: OutputFinding.Reference, _ values: HostTensor?, _ expected: HostTensor,
+            _ stage: Stage, _ reference: OutputFinding.Reference, _ found: HostTensor?, _ expected: HostTensor,
             _ limit: Tolerance
         ) {
-            guard let values else { return skip(stage, "the package gives no such output", isRequired: true) }
-            guard values.shape == expected.shape else {
-                let reason = "the package gives \(values.shape), expected \(expected.shape)"
+            guard let found else { return skip(stage, "the package gives no such output", isRequired: true) }
+            guard found.shape == expected.shape else {
+                let reason = "the package gives \(found.shape), expected \(expected.shape)"
                 return skip(stage, reason, isRequired: true)
             }
-            result.outputs.append(
+            findings.append(
                 OutputFinding(
-                    stage, function: function, name: row.name, row.role, against: reference, values, expected, limit,
-                    at: row.positions))
+                    stage, function: run.function.name, name: name, values.role, against: reference, found, expected,
+                    limit, at: values.positions))
         }
-        if let expected = row.ofStored { add(.graph, .storedWeights, row.ofGraph, expected, row.run.rounding) }
-        guard let golden, let expected = golden.output(row.name, as: row.role) else {
-            guard let original = row.original else {
-                return skip(
-                    .outputs, golden == nil ? "there is no model to compare with" : "the golden has no out.\(row.name)",
+        /// The budget's limit, or the default one: a lossy output may lose what its reference does.
+        func limit(_ expected: HostTensor, strict: Tolerance) -> Tolerance {
+            if let limit = options.budget?.tolerance(forOutput: name) { return limit }
+            guard run.allowsLoss else { return strict }
+            guard run.frozen != nil else { return run.schemeTolerance ?? strict }
+            guard let rounded = values.rounded, rounded.shape == expected.shape else { return strict }
+            let (found, wanted) = (values.positions.elements(of: rounded), values.positions.elements(of: expected))
+            return Tolerance.rounding.allowing(loss: Metrics(found, against: wanted))
+        }
+        if options.stages.contains(.graph), let expected = values.ofStored {
+            add(.graph, .storedWeights, values.ofGraph, expected, run.rounding)
+        }
+        guard options.stages.contains(.outputs) else { return findings }
+        guard let golden, let expected = golden.output(name, as: values.role) else {
+            guard let original = values.original else {
+                skip(
+                    .outputs, golden == nil ? "there is no model to compare with" : "the golden has no out.\(name)",
                     isRequired: false)
+                return findings
             }
-            let limit = options.budget?.tolerance(forOutput: row.name) ?? row.run.schemeTolerance ?? .rounding
-            return add(.outputs, .originalWeights, row.actual, original, limit)
+            add(.outputs, .originalWeights, values.actual, original, limit(original, strict: .rounding))
+            return findings
         }
-        let strict = golden.tolerance(for: row.name) ?? .unstatedNoise
-        let limit = row.run.schemeTolerance ?? strict
-        add(.outputs, .golden, row.actual, expected, options.budget?.tolerance(forOutput: row.name) ?? limit)
-        if let original = row.original { add(.outputs, .modelAgainstGolden, original, expected, strict) }
+        let strict = golden.tolerance(for: name) ?? .unstatedNoise
+        add(.outputs, .golden, values.actual, expected, limit(expected, strict: strict))
+        if let original = values.original { add(.outputs, .modelAgainstGolden, original, expected, strict) }
+        return findings
     }
 }

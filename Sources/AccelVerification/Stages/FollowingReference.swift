@@ -7,6 +7,7 @@ final class FollowingReference {
     private var run: ReferenceRun
     private let feed: FunctionFeed
     private let constant: (Program.Constant) throws -> ReferenceOperand
+    private let noise: RoundingNoise?
     private let outputs: Set<String>
     /// The labels of nodes that have not run.
     private var coming: Set<String>
@@ -18,13 +19,15 @@ final class FollowingReference {
 
     /// - Parameters:
     ///   - kept: the labels of the nodes whose values `values(of:)` is called for.
+    ///   - noise: the errors of each result; nil for a run without errors.
     ///   - constant: returns the weights and tables of this run.
     init(
         of function: FrozenProgram, _ feed: FunctionFeed, keeping kept: Set<String> = [],
+        noise: RoundingNoise? = nil,
         constant: @escaping (Program.Constant) throws -> ReferenceOperand
     ) {
         run = ReferenceRun(of: function, feed.inputs)
-        (self.feed, self.kept, self.constant) = (feed, kept, constant)
+        (self.feed, self.kept, self.constant, self.noise) = (feed, kept, constant, noise)
         coming = Set(function.program.nodes.map(\.label))
         outputs = Set(function.program.outputs.map(\.name))
     }
@@ -49,7 +52,9 @@ final class FollowingReference {
 
     /// - Returns: false if there is no further node.
     private func step() throws -> Bool {
-        let made = try run.next(initial: feed.state, constant: constant) { result, tensor in
+        let made = try run.next(
+            initial: feed.state, constant: constant, evaluate: RoundingNoise.evaluation(noise)
+        ) { result, tensor in
             switch result {
             case .output(let name): results[name] = tensor
             // An output of the same name is compared in its place.

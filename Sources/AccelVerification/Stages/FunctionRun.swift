@@ -19,8 +19,12 @@ struct FunctionRun {
     let stored: StoredWeights
     /// Names of the weights that differ from the checkpoint's after decoding.
     let lossy: Set<String>
+    /// Names of the weights that are not the checkpoint's in their scheme.
+    var wrong: Set<String> = []
     /// The same function, and the package's execution plan, with all activations in float32; nil if none are rounded.
     var unrounded: Unrounded?
+    /// The model's function with the package's roundings of states and activations, which `frozen` does not have; nil if there are none.
+    var rounded: FrozenProgram?
 
     /// A package that rounds activations, without these roundings. Float32 arithmetic in another order moves some activations
     /// to the next step, and each of those moves others, so that two correct runs soon differ by as much as the rounding itself.
@@ -61,7 +65,7 @@ struct FunctionRun {
         return FunctionRun(
             index: index, function: unrounded.program.functions[index], feed: feed, golden: golden,
             frozen: unrounded.frozen, withOwnStates: withOwnStates, runner: unrounded.runner, stored: stored,
-            lossy: lossy)
+            lossy: lossy, wrong: wrong)
     }
 
     /// The model's function as it is, with its own states and all activations in float32; nil without a model.
@@ -72,17 +76,23 @@ struct FunctionRun {
         FunctionRun(
             index: index, function: function, feed: feed, golden: golden, frozen: original,
             withOwnStates: withOwnStates,
-            runner: runner, stored: stored, lossy: lossy)
+            runner: runner, stored: stored, lossy: lossy, wrong: wrong, rounded: frozen)
     }
 
     /// The package rounds values of its runs that the model does not round, so each stage has a reference of its own.
     var roundsValues: Bool { roundsStates || unrounded != nil }
 
-    /// The tolerance for outputs against the model as it is; nil if the package loses nothing.
+    /// The package loses something: its weights do, or it rounds states or activations.
+    var isLossy: Bool { rounded != nil || !lossyWeights.isEmpty || roundsStates || !roundings.isEmpty }
+
+    /// The outputs may lose what the package's schemes lose.
+    var allowsLoss: Bool { isLossy && lossyWeights.allSatisfy { !wrong.contains(stored.tensors[$0].name) } }
+
+    /// The tolerance for outputs against a golden where there is no model that says how much is lost; nil if nothing is.
     var schemeTolerance: Tolerance? {
-        let lossy = lossyWeights.map { stored.tensors[$0] }
-        guard !lossy.isEmpty || roundsStates || !roundings.isEmpty else { return nil }
-        return .scheme(ofOutputsReading: lossy, states: roundedStates, activations: roundings)
+        guard isLossy else { return nil }
+        return .scheme(
+            ofOutputsReading: lossyWeights.map { stored.tensors[$0] }, states: roundedStates, activations: roundings)
     }
 
     /// Returns the name of an output or state in reports: with the function's, and the number of the sample.

@@ -12,9 +12,11 @@ struct OperatorStage {
     private let sampling: SampledRows
     private let plan: ReferencePlan
     private let sources: [String: Program.Constant]
+    private let noise: RoundingNoise
 
-    /// - Parameter seed: of the rows of large weights that are compared.
+    /// - Parameter seed: of the rows of large weights that are compared, and of the errors that measure noise.
     init(run: FunctionRun, budget: Budget?, seed: UInt64) throws {
+        noise = RoundingNoise(arithmetic: .float32, seed: seed)
         (self.run, self.budget) = (run, budget)
         sampling = SampledRows(seed: seed)
         plan = try ReferencePlan(run.function, run.feed)
@@ -37,7 +39,10 @@ struct OperatorStage {
     ///   - index: the call.
     ///   - reference: the values of the model's node, with the original weights; nil if it has no such node.
     ///   - found: the call's results in the package's own run.
-    func finding(_ index: Int, reference: [HostTensor]?, found: [HostTensor]) throws -> OperatorFinding {
+    /// - Returns: the finding, and the execution plan against the model where the two differ by more than arithmetic usually does.
+    func finding(
+        _ index: Int, reference: [HostTensor]?, found: [HostTensor]
+    ) throws -> (finding: OperatorFinding, plan: Metrics?) {
         let call = run.function.calls[index]
         try plan.prepare(index)
         let operands = try plan.operands(of: call, weight: originalWeight)
@@ -47,19 +52,34 @@ struct OperatorStage {
             if case .weight = input.storage { HostTensor([Float](), [0]) } else { operand.tensor }
         }
         let results = try run.runner.results(of: index, in: run.index, inputs: inputs)
-        try plan.store(expected.original, of: call, at: index)
-
         let compared = expected.rows.map { rows in results.map { $0.choosing(rows) } } ?? results
         let kernel = Metrics(compared, against: expected.stored).summarized
         // Errors of rows of codes are those of their values. The bytes themselves, which are compared above, have none.
         func widened(_ tensors: [HostTensor]) -> [HostTensor] { tensors.map { $0.wideningRows() } }
         let injected = Metrics(widened(results), against: widened(expected.original)).summarized
         let propagated = reference.map { Metrics(widened(found), against: widened($0)).summarized }
-        return OperatorFinding(
+        let isExact = call.outputs.allSatisfy { $0.elementType != .float32 }
+        var gate = isExact ? Tolerance.exact(origin: "integers are exact") : .rounding
+        if !isExact, gate.failureReason(for: kernel) != nil { gate = gate.allowing(try noise(of: call, expected)) }
+        // Only now, since the results may take the memory of the operands.
+        try plan.store(expected.original, of: call, at: index)
+        var finding = OperatorFinding(
             function: run.function.name, label: call.label, kind: call.operation.name,
             shape: call.outputs.first?.shape ?? [], sampledRows: expected.rows?.count, kernel: kernel,
             injected: injected, propagated: propagated,
-            failure: failure(kernel, injected, propagated, plan: expected.plan, call: call))
+            failure: failure(kernel, injected, propagated, gate, call))
+        guard let plan = expected.plan, let reason = (isExact ? gate : .rounding).failureReason(for: plan) else {
+            return (finding, nil)
+        }
+        if !isExact, plan.sqnr >= RoundingNoise.mostNoise { return (finding, plan) }
+        finding.failure = "the plan does not compute the model's node: \(reason)"
+        return (finding, nil)
+    }
+
+    /// Measures the noise of a call's results: its reference on inputs with errors, with errors in its results.
+    private func noise(of call: KernelCall, _ expected: Expected) throws -> Metrics {
+        let results = try noise.evaluate(call.operation, call.label, storedOperands(of: call), rows: expected.rows)
+        return Metrics(results, against: expected.stored)
     }
 
     private func whole(
@@ -93,13 +113,8 @@ struct OperatorStage {
     }
 
     private func failure(
-        _ kernel: Metrics, _ injected: Metrics, _ propagated: Metrics?, plan: Metrics?, call: KernelCall
+        _ kernel: Metrics, _ injected: Metrics, _ propagated: Metrics?, _ gate: Tolerance, _ call: KernelCall
     ) -> String? {
-        let isExact = call.outputs.allSatisfy { $0.elementType != .float32 }
-        let gate = isExact ? Tolerance.exact(origin: "integers are exact") : .rounding
-        if let failureReason = plan.flatMap(gate.failureReason) {
-            return "the plan does not compute the model's node: \(failureReason)"
-        }
         if let failureReason = gate.failureReason(for: kernel) { return "kernel: \(failureReason)" }
         let rule = budget?.rule(forOperator: call.label)
         if let reason = rule?.injected?.failureReason(for: injected) { return "injected: \(reason)" }

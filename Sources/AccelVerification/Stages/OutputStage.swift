@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelCPURuntime
+import AccelPlatform
 import AccelPrograms
 import AccelTensors
 
@@ -27,24 +28,41 @@ struct OutputStage {
     }
 
     /// S4 without a golden: compares with the model with its original weights.
-    func outputs(originalOutputs: [String: HostTensor], of ports: [FrozenProgram.Port]) -> Result {
-        let tolerance = run.schemeTolerance ?? .rounding
-        return result(.outputs, against: .originalWeights, originalOutputs, ports) {
-            budget?.tolerance(forOutput: $0) ?? tolerance
+    /// - Parameter storedOutputs: of the model with the stored weights, and with the package's roundings.
+    func outputs(
+        originalOutputs: [String: HostTensor], storedOutputs: [String: HostTensor], of ports: [FrozenProgram.Port]
+    ) -> Result {
+        result(.outputs, against: .originalWeights, originalOutputs, ports) { name in
+            budget?.tolerance(forOutput: name) ?? tolerance(of: name, storedOutputs, originalOutputs, strict: .rounding)
         }
+    }
+
+    /// Returns the default tolerance of an output: a lossy one may lose what its reference does.
+    private func tolerance(
+        of name: String, _ stored: [String: HostTensor], _ expected: [String: HostTensor], strict: Tolerance
+    ) -> Tolerance {
+        guard run.allowsLoss else { return strict }
+        guard run.frozen != nil else { return run.schemeTolerance ?? strict }
+        guard let stored = stored[name], let expected = expected[name], stored.shape == expected.shape else {
+            return strict
+        }
+        let loss = Metrics(run.positions.elements(of: stored), against: run.positions.elements(of: expected))
+        return Tolerance.rounding.allowing(loss: loss)
     }
 
     /// S4 with a golden: compares the package with it, and the model's reference implementation with it. The second
     /// comparison separates a wrong import of the model from a wrong package.
-    /// - Parameter originalOutputs: empty without a model.
+    /// - Parameters:
+    ///   - originalOutputs: empty without a model.
+    ///   - storedOutputs: of the model with the stored weights, and with the package's roundings; empty without a model.
     func outputs(
-        golden: Golden, originalOutputs: [String: HostTensor], of ports: [FrozenProgram.Port]
+        golden: Golden, originalOutputs: [String: HostTensor], storedOutputs: [String: HostTensor],
+        of ports: [FrozenProgram.Port]
     ) -> Result {
         let expected = golden.outputs(as: run.interface.outputs)
         func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .unstatedNoise }
         var result = result(.outputs, against: .golden, expected, ports) { name in
-            if let limit = budget?.tolerance(forOutput: name) { return limit }
-            return run.schemeTolerance ?? strict(name)
+            budget?.tolerance(forOutput: name) ?? tolerance(of: name, storedOutputs, expected, strict: strict(name))
         }
         if let labels = golden.labels {
             for index in result.outputs.indices {
@@ -61,7 +79,9 @@ struct OutputStage {
                 // The golden has no such output, so the model gives the expected value.
                 add(
                     port.name, against: .originalWeights, reference,
-                    budget?.tolerance(forOutput: port.name) ?? run.schemeTolerance ?? .rounding, .outputs, &result)
+                    budget?.tolerance(forOutput: port.name)
+                        ?? tolerance(of: port.name, storedOutputs, originalOutputs, strict: .rounding),
+                    .outputs, &result)
                 continue
             }
             guard expected.shape == reference.shape else { continue }
@@ -133,15 +153,25 @@ struct OutputStage {
 }
 
 extension OutputFinding {
-    /// Returns the finding for this output and that of another sample together.
+    /// Returns the finding for this output and that of another sample together: as if they were one tensor, within the errors that
+    /// both may have.
     func joining(_ other: OutputFinding) -> OutputFinding {
         var metrics = metrics
         metrics.merge(other.metrics)
+        var tolerance = tolerance
+        if let limit = tolerance.sqnr, let otherLimit = other.tolerance.sqnr, limit != otherLimit {
+            if otherLimit < limit { tolerance.origin = other.tolerance.origin }
+            let allowed = allowedError(limit) + other.allowedError(otherLimit)
+            tolerance.sqnr = allowed > 0 ? 10 * log10(metrics.referenceEnergy / allowed) : max(limit, otherLimit)
+        }
         return OutputFinding(
             stage: stage, function: function, name: name, shape: shape, reference: reference, metrics: metrics,
             labels: labels, leavesPaddingOut: leavesPaddingOut || other.leavesPaddingOut, tolerance: tolerance,
             failure: tolerance.failureReason(for: metrics))
     }
+
+    /// The squared error that a limit in dB allows.
+    private func allowedError(_ limit: Double) -> Double { metrics.referenceEnergy * pow(10, -limit / 10) }
 
     /// Compares two tensors of one shape.
     /// - Parameters:

@@ -41,6 +41,9 @@ extension ProgramStages {
         var found = Losses()
         let file: InputMatcher? = if case .file(let path) = options.inputs { try InputMatcher(file: path) } else { nil }
         let feeds = try file.map(rankedFeeds) ?? feeds
+        let drawn = DrawnInputs(
+            program, model.functions, seed: options.inputs.samplingSeed,
+            PackageRunner(program, threads: options.threads))
         /// Whether a function has inputs of the file that was given.
         func isGiven(_ index: Int) -> Bool { feeds[index]?.isEmpty == false }
         // Those that the inputs of a file fit come first; others run on drawn ones.
@@ -50,12 +53,12 @@ extension ProgramStages {
             let program = function.frozen.program
             // States are empty, so the position is the first one.
             let positions = program.inputs.map(\.name).filter { program.interface.inputs[$0]?.kind == .position }
-            let feeds = usable(feeds, of: function.index, function.frozen)
+            let feeds = try usable(feeds, of: function.index, drawn)
             let affordable = Int(Self.mostWork / max(Double(function.work) * Double(left.count) / 2, 1))
             let count = min(feeds.count, Self.mostRuns, max(affordable, 1))
             var samples: CalibrationSamples?
             for number in 0..<count {
-                let feed = feeds[(2 * number + 1) * feeds.count / (2 * count)]
+                let feed = try feeds[(2 * number + 1) * feeds.count / (2 * count)].completed()
                 let inputs = feed.inputs.filter { !positions.contains($0.key) }
                 let states = program.encoderStates.compactMap { feed.state($0.name)?.stored(name: $0.name) }
                 let tensors = inputs.map { $0.value.stored(name: $0.key) } + states
@@ -148,8 +151,8 @@ extension ProgramStages {
 
     /// Returns the inputs of a function's runs: the file's, those that a decoder's golden has for it, or drawn ones.
     private func usable(
-        _ feeds: [Int: [FunctionFeed]], of index: Int, _ frozen: FrozenProgram
-    ) -> [FunctionFeed] {
+        _ feeds: [Int: [FunctionFeed]], of index: Int, _ drawn: DrawnInputs
+    ) throws -> [FunctionFeed] {
         var given = feeds[index] ?? []
         if feeds.isEmpty, let golden = options.inputs.golden {
             given = golden.samples.flatMap { sample in
@@ -158,6 +161,6 @@ extension ProgramStages {
             }
         }
         given = given.filter { program.functions[index].encoderStates(missingIn: $0).isEmpty }
-        return given.isEmpty ? [SeededInputs(seed: options.inputs.samplingSeed).feed(for: frozen)] : given
+        return given.isEmpty ? [try drawn.feed(for: index)].compactMap(\.self) : given
     }
 }

@@ -17,6 +17,8 @@ struct ProgramStages: StageRunner {
     private(set) var model: ReferenceModel?
     /// Names of the weights that differ from the checkpoint's.
     private(set) var lossy: Set<String> = []
+    /// Names of the weights that are not the checkpoint's in their scheme: what they lose is no scheme's loss.
+    private(set) var wrong: Set<String> = []
     /// The runs of each function on the inputs of a file or golden.
     private(set) var feeds: [Int: [FunctionFeed]] = [:]
 
@@ -78,7 +80,7 @@ struct ProgramStages: StageRunner {
             }
             // Without the checkpoint, a weight counts as lossy if its encoding may lose something.
             lossy = Set(
-                program.weights.filter { SchemeTolerance.line(for: $0).output < SchemeTolerance.rounding }.map(\.name))
+                program.weights.filter { SchemeTolerance.line(for: $0).isLossy }.map(\.name))
             return
         }
         // Without a function of the model nothing says which weights it has.
@@ -112,6 +114,7 @@ struct ProgramStages: StageRunner {
             report.misfits = result.misfits
         }
         lossy = Set(result.weights.filter { !$0.metrics.isExact }.map(\.name))
+        wrong = Set(result.weights.filter(\.isWrong).map(\.name))
     }
 
     /// A run of a function for some of the stages.
@@ -136,12 +139,12 @@ struct ProgramStages: StageRunner {
             report.notCompared.append(
                 .init(stage: .outputs, name: program.functions[index].name, reason: reason, isRequired: true))
         }
-        for (number, choice) in try choices().enumerated() {
+        for (number, choice) in try choices(runner).enumerated() {
             let run = FunctionRun(
-                index: choice.function, function: program.functions[choice.function], feed: choice.feed,
+                index: choice.function, function: program.functions[choice.function], feed: try choice.feed.completed(),
                 golden: choice.golden,
                 frozen: model?.functions[choice.function], withOwnStates: model?.withOwnStates?[choice.function],
-                runner: runner, stored: stored, lossy: lossy,
+                runner: runner, stored: stored, lossy: lossy, wrong: wrong,
                 unrounded: floats.map {
                     .init(program: $0.program, frozen: model?.unrounded[choice.function], runner: $0.runner)
                 })
@@ -189,14 +192,14 @@ struct ProgramStages: StageRunner {
 
     /// The runs: the functions that take the inputs, and with a model all other functions on drawn inputs, so that none
     /// is left out.
-    private mutating func choices() throws -> [Choice] {
+    private mutating func choices(_ runner: PackageRunner) throws -> [Choice] {
         var choices: [Choice] = []
         /// The stages that have run for each function.
         var done: [Int: Set<Stage>] = [:]
         if let golden = options.inputs.golden, golden.isDecoding,
             program.functions.contains(where: { !$0.states.isEmpty })
         {
-            let result = try DecodingStage(program, model: model, golden: golden, lossy: lossy, options: options)
+            let result = try DecodingStage(program, model: model, golden: golden, (lossy, wrong), options: options)
                 .run()
             report.add(result, asked: options.stages)
             for index in result.functions {
@@ -239,12 +242,14 @@ struct ProgramStages: StageRunner {
         }
         var (drawn, calls): ([String], [String]) = ([], [])
         let seed = options.inputs.seed ?? InputSource.defaultSeed
+        let inputs = DrawnInputs(program, model?.functions ?? [], seed: seed, runner)
         for (index, function) in program.functions.enumerated() {
             let rest = Set([Stage.operators, .graph, .outputs]).subtracting(done[index] ?? [])
             guard !rest.isDisjoint(with: options.stages), model?.reasons[index] == nil else { continue }
             if let frozen = model?.functions[index] {
                 try frozen.requireMemoryForInputs()
-                choices.append(Choice(function: index, feed: SeededInputs(seed: seed).feed(for: frozen), stages: rest))
+                guard let feed = try inputs.feed(for: index) else { continue }
+                choices.append(Choice(function: index, feed: feed, stages: rest))
                 if rest.isDisjoint(with: [.graph, .outputs]) {
                     calls.append(function.name)
                 } else {
@@ -267,7 +272,7 @@ struct ProgramStages: StageRunner {
         guard case .file(let path) = options.inputs, model?.reasons.allSatisfy({ $0 == nil }) == true,
             let inputs = try InputMatcher(file: path).samples, let samples = try SampleDecoding(program, inputs)
         else { return nil }
-        let stage = DecodingStage(program, model: model, samples: samples, lossy: lossy, options: options)
+        let stage = DecodingStage(program, model: model, samples: samples, (lossy, wrong), options: options)
         do {
             let result = try stage.run()
             report.add(result, asked: options.stages)

@@ -30,13 +30,17 @@ struct RunComparison {
         let operators = asked.contains(.operators) ? try OperatorStage(run: run, budget: budget, seed: seed) : nil
         let package = try run.runner.start(run.index, run.feed)
         var outputs = OutputComparison(run: run, stages: asked, budget: budget)
+        /// The calls whose execution plan differs from the model's node by more than arithmetic usually does.
+        var plans: [(index: Int, metrics: Metrics)] = []
         for (index, call) in run.function.calls.enumerated() {
             progress(operators == nil ? .graph : .operators, Double(index) / Double(run.function.calls.count))
             try package.step(index)
             if let operators {
                 let values = try sides.original?.values(of: call.label)
-                result.operators.append(
-                    try operators.finding(index, reference: values, found: package.results(of: index)))
+                let (finding, plan) = try operators.finding(
+                    index, reference: values, found: package.results(of: index))
+                result.operators.append(finding)
+                if let plan { plans.append((index, plan)) }
             }
             try sides.all.forEach { try $0.advance(to: call.label) }
             package.release(after: index) { outputs.actual[$0] = $1 }
@@ -46,7 +50,24 @@ struct RunComparison {
         try package.finish { outputs.actual[$0] = $1 }
         outputs.settle(sides, isLast: true)
         result.outputs.add(outputs.result)
+        try allowNoise(in: &result, plans)
         return result
+    }
+
+    /// Widens the limits that are exceeded by the noise that this run has.
+    private func allowNoise(in result: inout Result, _ plans: [(index: Int, metrics: Metrics)]) throws {
+        let labels = Set(plans.map { run.function.calls[$0.index].label })
+        let isBeyond = result.outputs.outputs.contains(where: \.isBeyondArithmetic)
+        let noise = isBeyond || !labels.isEmpty ? try NoiseMeasurement(of: run, nodes: labels, seed: seed) : nil
+        for (index, metrics) in plans {
+            let limit = Tolerance.rounding.allowing(noise?.nodes[run.function.calls[index].label])
+            guard let reason = limit.failureReason(for: metrics) else { continue }
+            result.operators[index].failure = "the plan does not compute the model's node: \(reason)"
+        }
+        guard isBeyond, let noise else { return }
+        result.outputs.outputs = result.outputs.outputs.map { row in
+            row.isBeyondArithmetic ? row.allowing(noise.results[String(row.name.dropLast(run.suffix.count))]) : row
+        }
     }
 }
 
@@ -62,17 +83,20 @@ struct Sides {
             (original, stored) = (nil, nil)
             return
         }
-        let isLossy = !run.lossyWeights.isEmpty
+        let isLossy = run.isLossy
         let labels = stages.contains(.operators) ? Set(run.function.calls.map(\.label)) : []
         let needsOriginal = !stages.isDisjoint(
             with: isLossy ? [.operators, .outputs] : [.operators, .outputs, .graph])
         original =
             needsOriginal
             ? FollowingReference(of: frozen, run.feed, keeping: labels, constant: FunctionRun.originalOperand) : nil
+        // The outputs of a lossy function are held to the loss of its reference.
+        let needsStored = stages.contains(.graph) || isLossy && stages.contains(.outputs)
         stored =
-            !stages.contains(.graph)
+            !needsStored
             ? nil
-            : isLossy ? FollowingReference(of: frozen, run.feed, constant: run.storedOperand) : original
+            : isLossy
+                ? FollowingReference(of: run.rounded ?? frozen, run.feed, constant: run.storedOperand) : original
     }
 
     /// Each run once.
@@ -115,8 +139,9 @@ private struct OutputComparison {
             if stages.contains(.graph) { graph[name] = stage.graph(storedOutputs: stored, of: [port]) }
             if stages.contains(.outputs) {
                 outputs[name] =
-                    run.golden.map { stage.outputs(golden: $0, originalOutputs: original, of: [port]) }
-                    ?? stage.outputs(originalOutputs: original, of: [port])
+                    run.golden.map {
+                        stage.outputs(golden: $0, originalOutputs: original, storedOutputs: stored, of: [port])
+                    } ?? stage.outputs(originalOutputs: original, storedOutputs: stored, of: [port])
             }
             actual[name] = nil
             sides.all.forEach { $0.drop(name) }

@@ -89,18 +89,26 @@ struct WeightStage {
         let isFree = isKept(weight) || freeCodes.contains(weight.name)
         let violation = isFree ? nil : blocks.lazy.compactMap(\.violation).first
         let isTable = model.weights[weight.name] == nil
-        let tolerance =
+        let limit = budget?.tolerance(forWeight: weight.name)
+        // A proof of the bytes says that they are right, whatever the scheme loses on this weight.
+        let isProved = !isOfAnother && provesCodes
+        let tolerance: Tolerance =
             isTable
             ? .exact(origin: "a table is stored as it is")
-            : budget?.tolerance(forWeight: weight.name) ?? .scheme(ofWeight: weight)
-        var failure =
-            violation.map { "element \($0.index): \($0.reason)" } ?? tolerance.failureReason(for: metrics)
+            : limit ?? (isProved ? Tolerance(origin: "the stored bytes are proved") : .scheme(ofWeight: weight))
+        var wrong = violation.map { "element \($0.index): \($0.reason)" }
+        if wrong == nil, !isProved, !isTable { wrong = Tolerance.scheme(ofWeight: weight).failureReason(for: metrics) }
+        var failure = limit == nil || violation != nil ? wrong : nil
+        failure = failure ?? tolerance.failureReason(for: metrics)
         var bound: RowBound.Finding?
-        if failure == nil, !isOfAnother, provesCodes { (bound, failure) = try storage(of: weight, source, metrics) }
+        if failure == nil, isProved {
+            (bound, failure) = try storage(of: weight, source, metrics)
+            wrong = failure
+        }
         let finding = WeightFinding(
             name: weight.name, shape: weight.shape, codec: weight.codec.specification, byteCount: weight.byteCount,
             sourceByteCount: source.bytes.count, isTable: isTable, metrics: metrics.summarized, tolerance: tolerance,
-            bound: bound, failure: failure)
+            bound: bound, failure: failure, isWrong: wrong != nil)
         return (finding, metrics)
     }
 

@@ -84,8 +84,8 @@ enum VerifyCommand: Command {
     ]
     static var notes: String { "\(budgets)\n\n\(ProfileArguments.notes)" }
     private static let budgets = """
-        Without a budget the limits are the defaults of each scheme, which find errors of the tool, and
-        not a loss of accuracy. A budget has any of these fields; the first entry of a list that fits a
+        Without a budget the limits find errors of the tool, and not a loss of accuracy: they follow from
+        the noise of the arithmetic and from what the stored weights lose on the inputs. A budget has any of these fields; the first entry of a list that fits a
         name counts:
           {"outputs": [{"match": "*", "sqnr": 25, "cosine": 0.98}],
            "weights": [{"match": "*.query.weight", "sqnr": 18, "relativeL2": 0.2, "maximumError": 0.1}],

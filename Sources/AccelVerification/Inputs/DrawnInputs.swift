@@ -1,0 +1,134 @@
+import AccelCPURuntime
+import AccelPrograms
+import AccelTensors
+
+/// Inputs of functions that no file gives: drawn by their roles, and, where a function reads what other runs leave, made by such runs
+/// of the package. Key/value caches are those of a block of drawn tokens before the function's own, an encoder's keys and values those
+/// of drawn features, and other states those of earlier runs. Caches of random numbers would be unlike any model's: attention over
+/// them is as good as one-hot, and amplifies rounding errors.
+final class DrawnInputs {
+    private let program: ModelPlan
+    /// The model's function of each of the program's; nil where it has none.
+    private let models: [FrozenProgram?]
+    private let drawn: SeededInputs
+    /// Draws the tokens before a block, so that they are other ones than the block's.
+    private let earlier: SeededInputs
+    private let runner: PackageRunner
+    /// The runs of a function before the one that starts with its states.
+    private static let earlierRuns = 2
+    /// The most tokens before a block where functions take one at a time.
+    private static let mostSteps = 16
+
+    /// - Parameter runner: runs the program's functions, from the states that it is given.
+    init(_ program: ModelPlan, _ models: [FrozenProgram?], seed: UInt64, _ runner: PackageRunner) {
+        (self.program, self.models, self.runner) = (program, models, runner)
+        (drawn, earlier) = (SeededInputs(seed: seed), SeededInputs(seed: seed &+ 1 << 32))
+    }
+
+    /// Returns the inputs and states of a function's run; nil if the model has no such function.
+    func feed(for index: Int) throws -> FunctionFeed? {
+        guard let model = models[index] else { return nil }
+        let function = program.functions[index]
+        var feed = FunctionFeed(inputs: drawn.inputs(for: model))
+        let made = try encoded(for: function)
+        for link in function.interface.links {
+            guard let port = function.inputs.first(where: { $0.name == link.input }),
+                let tensor = made[link.output], tensor.shape == port.shape
+            else { continue }
+            feed.inputs[link.input] = tensor
+        }
+        for state in function.states(.crossAttention) where made[state.name]?.shape == widened(state) {
+            feed.states[state.name] = made[state.name]
+        }
+        if let port = function.input(.position), function.input(.tokens) != nil {
+            let (count, caches) = try caches(before: function, feed.states)
+            feed.inputs[port.name] = HostTensor([Int64](repeating: Int64(count), count: port.shape.count), port.shape)
+            feed.states.merge(caches) { $1 }
+        } else if !function.changedStates.isEmpty {
+            feed.states.merge(try statesAfterRuns(of: index, model, feed.states)) { $1 }
+        }
+        feed.states = feed.states.filter { _, tensor in tensor.floats.allSatisfy(\.isFinite) }
+        let given = Set(feed.states.keys).union(function.changedStates.map(\.name))
+        feed.drawnState = { [drawn] name in given.contains(name) ? nil : drawn.state(name, of: model) }
+        return feed
+    }
+
+    private func widened(_ state: FrozenProgram.State) -> Shape {
+        HostTensor(state.initial, filling: TensorType(state.elementType, shape: state.shape)).wideningRows().shape
+    }
+
+    /// Returns what an encoder, and the function that keeps keys and values of its output, make of drawn features, by the names of
+    /// outputs and states; empty if a function reads none.
+    private func encoded(for function: FunctionPlan) throws -> [String: HostTensor] {
+        let reads = function.states(.crossAttention).filter { state in
+            !function.changedStates.contains { $0.name == state.name }
+        }
+        guard !function.interface.links.isEmpty || !reads.isEmpty else { return [:] }
+        for (index, model) in models.enumerated() {
+            guard let model, program.functions[index].interface.role == .encode else { continue }
+            let inputs = drawn.inputs(for: model)
+            var made = try runner.run(index, FunctionFeed(inputs: inputs))
+            for step in DecodingPlan.encoding(
+                program, inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) })
+            {
+                guard !step.carried.isEmpty else { continue }
+                let carried = step.inputs(carrying: made) { HostTensor($0) }
+                made.merge(try runner.run(step.function, FunctionFeed(inputs: carried))) { $1 }
+            }
+            let fits = function.interface.links.allSatisfy { link in
+                function.inputs.first { $0.name == link.input }?.shape == made[link.output]?.shape
+            }
+            if fits, reads.allSatisfy({ made[$0.name]?.shape == widened($0) }) { return made }
+        }
+        return [:]
+    }
+
+    /// Returns the caches that a block of drawn tokens leaves, and the position of the next token.
+    /// - Parameter states: those of an encoder, which the block reads too.
+    private func caches(
+        before function: FunctionPlan, _ states: [String: HostTensor]
+    ) throws -> (count: Int, caches: [String: HostTensor]) {
+        let names = Set(function.states(.keyValueCache).map(\.name))
+        func length(_ index: Int) -> Int { program.functions[index].input(.tokens)?.shape.dimensions.last ?? 0 }
+        let capacity =
+            models.compactMap(\.self).first { $0.functionName == function.name }.map { IntegerRanges($0).cacheLength }
+            ?? 0
+        let own = function.input(.tokens)?.shape.dimensions.last ?? 1
+        let sharing = program.functions.indices.filter { index in
+            let other = program.functions[index]
+            return models[index] != nil && other.part == function.part && other.input(.position) != nil
+                && length(index) > 0
+                && other.states(.keyValueCache) == function.states(.keyValueCache)
+                && other.states(.crossAttention) == function.states(.crossAttention)
+        }
+        guard !names.isEmpty, let first = sharing.max(by: { length($0) < length($1) }), let model = models[first] else {
+            return (0, [:])
+        }
+        let room = capacity - max(own, length(first))
+        guard room > 0 else { return (0, [:]) }
+        let blocks = length(first) > 1 ? 1 : min(room, Self.mostSteps)
+        var caches = states
+        for block in 0..<blocks {
+            var inputs = SeededInputs(seed: earlier.seed &+ UInt64(block)).inputs(for: model)
+            for port in program.functions[first].inputs
+            where program.functions[first].interface.inputs[port.name]?.kind == .position {
+                inputs[port.name] = HostTensor([Int64](repeating: Int64(block), count: port.shape.count), port.shape)
+            }
+            caches.merge(try runner.run(first, FunctionFeed(inputs: inputs, states: caches))) { $1 }
+        }
+        return (min(blocks * length(first), capacity - own), caches.filter { names.contains($0.key) })
+    }
+
+    /// Returns the states that some runs of a function on other drawn inputs leave.
+    private func statesAfterRuns(
+        of index: Int, _ model: FrozenProgram, _ given: [String: HostTensor]
+    ) throws -> [String: HostTensor] {
+        let names = Set(program.functions[index].states.map(\.name))
+        var states = given
+        for run in 0..<Self.earlierRuns {
+            let inputs = SeededInputs(seed: earlier.seed &+ UInt64(run)).inputs(for: model)
+            states.merge(try runner.run(index, FunctionFeed(inputs: inputs, states: states))) { $1 }
+        }
+        return states.filter { names.contains($0.key) }
+    }
+}
