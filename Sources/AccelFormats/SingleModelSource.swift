@@ -10,6 +10,8 @@ protocol SingleModelSource: ModelSource {
     var folder: String { get }
     /// The model's configuration, as a checkpoint has it.
     var configuration: JSONField { get }
+    /// The model's other JSON files, by their names in checkpoints; nil if those of the folder belong to it.
+    var documents: [String: JSON]? { get }
     /// The encoded weights, by their names in checkpoints.
     var encoded: [String: CompressedTensor] { get }
     /// The bytes of encoded weights in the files, where these are not those of their encoding.
@@ -26,15 +28,18 @@ protocol SingleModelSource: ModelSource {
 
 extension SingleModelSource {
     func isTransposed(_ name: String) -> Bool { false }
+    var documents: [String: JSON]? { nil }
     var fileBytes: [String: Int] { [:] }
     var fileTypes: [String: ElementType] { [:] }
 
     public var abilities: Set<SourceAbility> { [.tensors, .graph] }
 
-    /// The configuration that stands for what the files say, so that packages can be exported.
+    /// The configuration, and other JSON files, that stand for what the files say, so that packages can be exported.
     public var assets: [Asset] {
-        let text = configuration.value?.text(pretty: true) ?? ""
-        return [Asset(name: GGUFSettings.fileName, content: ByteView(Array(text.utf8)))]
+        let others = (documents ?? [:]).sorted { $0.key < $1.key }
+        return ([(GGUFSettings.fileName, configuration.value ?? .null)] + others.map { ($0.key, $0.value) }).map {
+            Asset(name: $0, content: ByteView(Array($1.text(pretty: true).utf8)))
+        }
     }
 
     public var weights: [SourceWeight] {
@@ -54,10 +59,14 @@ extension SingleModelSource {
     ) throws -> SourceModel {
         try MachineMemory.require(
             MachineMemory.sum(encoded.values.map { $0.shape.count * 4 }), for: "the decoded weights of \(path)")
-        let decoded = encoded.values.map { StoredTensor(name: $0.name, floats: $0.floats(), shape: $0.shape) }
+        let decoded = encoded.values.map { weight in
+            StoredTensor(
+                name: weight.name, elementType: .float32, shape: weight.shape, bytes: ByteView(weight.floats()),
+                file: path)
+        }
         let tensors = (plain + decoded).map { isTransposed($0.name) ? $0.transposed() : $0 }
         let checkpoint = Checkpoint(folder: folder, configuration: configuration, files: [])
-            .replacing(tensors: tensors, configuration: configuration)
+            .replacing(tensors: tensors, configuration: configuration, documents: documents)
         return try HuggingFaceModel(checkpoint, path: path)
             .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)
             .made(of: encoded, in: names, transposed: Set(encoded.keys.filter { isTransposed($0) }))

@@ -12,6 +12,8 @@ public struct Checkpoint: Sendable {
     package private(set) var namedConfiguration: String?
     /// The paths of fields that the user asked to ignore.
     public private(set) var ignoredFields: [String] = []
+    /// The other JSON files of a model whose file states all of it; nil for those of the folder.
+    private var documents: [String: JSON]?
     /// The quantized weights were decoded: files beside them that describe the quantization may stay.
     package private(set) var isDecoded = false
     /// The weight files, sorted by name.
@@ -81,9 +83,13 @@ public struct Checkpoint: Sendable {
     }
 
     /// Returns the same model with other tensors and another configuration, as decoded from its files.
-    package func replacing(tensors: [StoredTensor], configuration: JSONField) -> Checkpoint {
+    /// - Parameter documents: the other JSON files, in place of those of the folder; nil for these.
+    package func replacing(
+        tensors: [StoredTensor], configuration: JSONField, documents: [String: JSON]? = nil
+    ) -> Checkpoint {
         var copy = replacing(tensors: tensors)
         copy.configuration = configuration
+        copy.documents = documents
         copy.isDecoded = true
         return copy
     }
@@ -118,6 +124,7 @@ public struct Checkpoint: Sendable {
     /// - Throws: `FormatError` if `name`, which may come from another file of the model, points outside of the folder.
     public func document(_ name: String) throws -> JSONField? {
         if name == "config.json" { return configuration.exists ? configuration : nil }
+        if let documents { return documents[name].map { JSONField($0, file: "\(configuration.file), \(name)") } }
         return try reader.document(name).map { withoutIgnored($0, of: name) }
     }
 }

@@ -104,6 +104,12 @@ struct GGUFArchitecture: Sendable {
             tiesHead: tiesHead)
     }
 
+    /// Returns the number by whose root llama.cpp divides the queries of gemma3. A model of 62 layers (27B) has another than its heads'
+    /// width.
+    static func gemma3QueryScalar(layers: Int, width: Int, heads: Int, headWidth: Int) -> Int {
+        layers == 62 ? width / heads : headWidth
+    }
+
     /// Returns the architecture of a family.
     /// - Throws: `RequestError` with the known families.
     static func family(_ family: String) throws -> GGUFArchitecture {
@@ -120,6 +126,12 @@ extension GGUFArchitecture {
     struct Module: Equatable {
         let layer: Int?
         let gguf: String
+    }
+
+    /// Returns whether llama.cpp computes with a bias of a module that the family has too.
+    func mayHaveBias(_ module: Module) -> Bool {
+        if module.layer == nil, module.gguf == Self.head.gguf { return false }
+        return biases?.contains(module.gguf) ?? true
     }
 
     /// Returns the module of a checkpoint's tensor, and the word after it, `weight` or `bias`; nil if llama.cpp reads no such

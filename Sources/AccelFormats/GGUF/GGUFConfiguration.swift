@@ -6,6 +6,12 @@ import AccelWeightCompression
 struct GGUFConfiguration {
     let architecture: GGUFArchitecture
     var json: JSON { .object(members) }
+    /// The other JSON files of the model, by their names in checkpoints.
+    private(set) var documents: [String: JSON] = [:]
+    /// The names of the tensors that were read here, which belong to no layer.
+    private(set) var tensorsRead: Set<String> = []
+    let metadata: GGUFMetadata
+    private(set) var layers = 0
 
     private let file: GGUFFile
     /// The tensors of all files of the model, by name.
@@ -13,7 +19,8 @@ struct GGUFConfiguration {
     private var members: [JSON.Member] = []
 
     /// - Parameter tensors: those of all files of the model, by name.
-    /// - Throws: `RequestError` for an architecture that no family has; `FormatError` for missing or contradicting keys.
+    /// - Throws: `RequestError` for an architecture that no family has, and for a key that its graph does not compute; `FormatError` for
+    ///   missing or contradicting keys.
     init(of file: GGUFFile, _ tensors: [String: GGUFTensor]) throws {
         (self.file, self.tensors) = (file, tensors)
         guard case .string(let name)? = file["general.architecture"] else {
@@ -32,13 +39,15 @@ struct GGUFConfiguration {
                     + "\(names.joined(separator: ", ")))", status: .unavailable)
         }
         architecture = found
+        metadata = GGUFMetadata(file, architecture: name)
         let isDecoder = !["gpt2", "bert"].contains(name)
         set("model_type", .string(found.family))
         set("architectures", .array([.string(Self.classes[found.family] ?? "")]))
-        set("vocab_size", .integer(Int64(try rows(of: "token_embd.weight"))))
+        try addVocabulary()
         if name != "bert" { set("tie_word_embeddings", .bool(tensors["output.weight"] == nil)) }
         if isDecoder { try addDecoder() } else if name == "gpt2" { try addGPT() } else { try addBert() }
         if name != "bert" { try addStopTokens() }
+        try metadata.refuseUnread()
     }
 
     private static let classes = [
@@ -50,19 +59,14 @@ struct GGUFConfiguration {
     // MARK: - Keys
 
     private mutating func set(_ key: String, _ value: JSON) { members.append(JSON.Member(key, value)) }
-
-    /// A key of the architecture.
-    private func field(_ key: String) -> JSONField {
-        let name = "\(architecture.name).\(key)"
-        return JSONField(file[name]?.json, file: file.path, path: name)
-    }
+    private mutating func set(_ key: String, count: Int) { set(key, .integer(Int64(count))) }
 
     private mutating func take(_ key: String, as own: String) throws {
-        set(own, .integer(Int64(try field(key).int(in: 1...1 << 30))))
+        set(own, count: try metadata[key].int(in: 1...1 << 30))
     }
 
     private mutating func takeNumber(_ key: String, as own: String) throws {
-        set(own, .number(try field(key).double()))
+        set(own, .number(try metadata[key].double()))
     }
 
     private func rows(of name: String) throws -> Int {
@@ -73,21 +77,18 @@ struct GGUFConfiguration {
         return tensor.shape.rows
     }
 
-    private func floats(_ name: String) throws -> [Float]? {
-        guard let tensor = tensors[name] else { return nil }
-        guard tensor.type == .float32 else {
-            throw FormatError(
-                file: file.path, location: .tensor(name, index: nil), reason: "expected elements of type F32")
+    /// Adds the vocabulary: the rows of the word embeddings, which llama.cpp compares with the tokenizer, or with `vocab_size`.
+    private mutating func addVocabulary() throws {
+        let (rows, stated) = (try rows(of: "token_embd.weight"), metadata["vocab_size"])
+        if stated.exists, file["tokenizer.ggml.tokens"] == nil, try stated.int() != rows {
+            throw stated.error("expected \(rows), the number of rows of token_embd.weight")
         }
-        return StoredTensor(name: name, elementType: .float32, shape: tensor.shape, bytes: tensor.bytes).floats()
+        set("vocab_size", count: rows)
     }
 
     /// The tokens that end a text or a turn, which runtimes of these files stop at.
     private mutating func addStopTokens() throws {
-        let fields = ["eos", "eot"].map { name in
-            JSONField(
-                file["tokenizer.ggml.\(name)_token_id"]?.json, file: file.path, path: "tokenizer.ggml.\(name)_token_id")
-        }
+        let fields = ["eos", "eot"].map { metadata.global("tokenizer.ggml.\($0)_token_id") }
         var tokens: [Int] = []
         for field in fields where field.exists {
             let token = try field.int(in: 0...Int(Int32.max))
@@ -98,20 +99,46 @@ struct GGUFConfiguration {
 
     // MARK: - Families
 
+    private struct Sizes {
+        let width: Int
+        let layers: Int
+        let heads: Int
+        let keyHeads: Int
+        let headWidth: Int
+    }
+
+    /// Reads the sizes of layers and heads, with the names that they have in a configuration.
+    private mutating func addSizes(
+        _ names: (width: String, layers: String, heads: String, inner: String, positions: String)
+    ) throws -> Sizes {
+        let width = try metadata["embedding_length"].int(in: 1...1 << 30)
+        layers = try metadata["block_count"].int(in: 1...1000)
+        let heads = try metadata.shared("attention.head_count", in: 1...1 << 16, layers: layers)
+        let keyHeads =
+            try metadata["attention.head_count_kv"].exists
+            ? metadata.shared("attention.head_count_kv", in: 1...1 << 16, layers: layers) : heads
+        set(names.width, count: width)
+        set(names.layers, count: layers)
+        set(names.heads, count: heads)
+        set(names.inner, count: try metadata.shared("feed_forward_length", in: 1...1 << 30, layers: layers))
+        try take("context_length", as: names.positions)
+        let (keys, values) = (metadata["attention.key_length"], metadata["attention.value_length"])
+        let headWidth = try keys.exists ? keys.int(in: 1...1 << 16) : width / heads
+        guard try (values.exists ? values.int() : width / heads) == headWidth else {
+            throw metadata.unsupported(values.exists ? values : keys, "keys and values of different widths")
+        }
+        let isPlain = architecture.dividesWidth || ["gpt2", "bert"].contains(architecture.name)
+        guard !isPlain || headWidth == width / heads else {
+            throw metadata.unsupported(keys, "\(heads) heads of a width of \(width) have \(width / heads) elements")
+        }
+        return Sizes(width: width, layers: layers, heads: heads, keyHeads: keyHeads, headWidth: headWidth)
+    }
+
     private mutating func addDecoder() throws {
-        let (width, heads) = (
-            try field("embedding_length").int(in: 1...1 << 30), try field("attention.head_count").int(in: 1...1 << 16)
-        )
-        let given = field("attention.key_length")
-        let headWidth = try given.exists ? given.int(in: 1...1 << 16) : width / heads
-        set("hidden_size", .integer(Int64(width)))
-        set("num_attention_heads", .integer(Int64(heads)))
-        let keyHeads = field("attention.head_count_kv")
-        set("num_key_value_heads", .integer(Int64(try keyHeads.exists ? keyHeads.int(in: 1...1 << 16) : heads)))
-        if !architecture.dividesWidth { set("head_dim", .integer(Int64(headWidth))) }
-        try take("block_count", as: "num_hidden_layers")
-        try take("feed_forward_length", as: "intermediate_size")
-        try take("context_length", as: "max_position_embeddings")
+        let sizes = try addSizes(
+            ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "max_position_embeddings"))
+        set("num_key_value_heads", count: sizes.keyHeads)
+        if !architecture.dividesWidth { set("head_dim", count: sizes.headWidth) }
         try takeNumber("attention.layer_norm_rms_epsilon", as: "rms_norm_eps")
         switch architecture.family {
         case "llama":
@@ -122,130 +149,86 @@ struct GGUFConfiguration {
         default: break
         }
         if architecture.family == "gemma3_text" {
-            set("query_pre_attn_scalar", .integer(Int64(headWidth)))
-            if field("final_logit_softcapping").exists {
-                try takeNumber("final_logit_softcapping", as: "final_logit_softcapping")
-            }
+            set(
+                "query_pre_attn_scalar",
+                count: GGUFArchitecture.gemma3QueryScalar(
+                    layers: sizes.layers, width: sizes.width, heads: sizes.heads, headWidth: sizes.headWidth))
+            let cap = metadata["final_logit_softcapping"]
+            if try cap.exists && cap.double() != 0 { set("final_logit_softcapping", .number(try cap.double())) }
         }
-        try addWindows()
-        try addRotary(headWidth)
+        let isSliding = try addWindows(sizes.layers)
+        var rotary = GGUFRotaryKeys(metadata, tensors, architecture, headWidth: sizes.headWidth)
+        for (key, value) in try rotary.members(hasWindows: isSliding) { set(key, value) }
+        tensorsRead = rotary.tensorsRead
     }
 
-    private mutating func addWindows() throws {
-        let window = field("attention.sliding_window")
+    /// Adds the window of attention, which llama.cpp reads for gemma3 only; other models have the window that they were trained with.
+    /// - Returns: whether the model has layers with a window.
+    private mutating func addWindows(_ layers: Int) throws -> Bool {
+        let (isGemma3, isQwen) = (architecture.family == "gemma3_text", architecture.family.hasPrefix("qwen"))
+        guard isGemma3 || isQwen || ["phi3", "mistral"].contains(architecture.family) else { return false }
+        let window = metadata["attention.sliding_window"]
         let isUsed = try window.exists && window.int() > 0
-        if architecture.family.hasPrefix("qwen") { set("use_sliding_window", .bool(isUsed)) }
-        guard isUsed else {
-            if ["phi3", "mistral"].contains(architecture.family) { set("sliding_window", .null) }
-            return
-        }
-        try take("attention.sliding_window", as: "sliding_window")
-        let layers = try field("block_count").int(in: 1...1000)
-        let pattern = field("attention.sliding_window_pattern")
-        guard architecture.family == "gemma3_text" || architecture.family.hasPrefix("qwen") else { return }
-        var isWindowed = (0..<layers).map { architecture.family != "gemma3_text" || ($0 + 1) % 6 != 0 }
-        if case .array? = pattern.value {
-            isWindowed = try pattern.array().map { try $0.bool() }
-            guard isWindowed.count == layers else { throw pattern.error("expected \(layers) booleans") }
-        }
-        set("layer_types", .array(isWindowed.map { $0 ? "sliding_attention" : "full_attention" }))
-    }
-
-    private mutating func addRotary(_ headWidth: Int) throws {
-        let base = field("rope.freq_base")
-        let theta = try base.exists ? base.double() : 10_000
-        set("rope_theta", .number(theta))
-        if architecture.family == "gemma3_text" {
-            let local = field("rope.freq_base_swa")
-            set("rope_local_base_freq", .number(try local.exists ? local.double() : 10_000))
-        }
-        let count = field("rope.dimension_count")
-        let width = try count.exists ? count.int(in: 2...1 << 16) : headWidth
-        if architecture.family == "phi3" {
-            set("partial_rotary_factor", .number(Double(width) / Double(headWidth)))
-            let original = field("rope.scaling.original_context_length")
-            if original.exists {
-                try take("rope.scaling.original_context_length", as: "original_max_position_embeddings")
+        if isQwen { set("use_sliding_window", .bool(isUsed)) }
+        var isWindowed = (0..<layers).map { _ in isUsed }
+        if isGemma3 || isQwen {
+            let pattern = metadata["attention.sliding_window_pattern"]
+            if isGemma3, isUsed { isWindowed = (0..<layers).map { ($0 + 1) % 6 != 0 } }
+            if isUsed, case .array? = pattern.value {
+                isWindowed = try pattern.array().map { try Self.flag($0) }
+                guard isWindowed.count == layers else { throw pattern.error("expected \(layers) booleans") }
+            } else if isUsed, pattern.exists {
+                guard isGemma3 else { throw metadata.unsupported(pattern, "one number of layers for a window") }
+                let every = try pattern.int(in: 0...1 << 30)
+                isWindowed = (0..<layers).map { every == 0 || $0 % every < every - 1 }
             }
-            return try addLongRotary()
+            if isUsed || isGemma3 {
+                set("layer_types", .array(isWindowed.map { $0 ? "sliding_attention" : "full_attention" }))
+            }
         }
-        guard width == headWidth else { throw count.error("\(width) is not the width of a head, \(headWidth)") }
-        if let factors = try floats("rope_freqs.weight") { return try addFactors(factors, theta, width) }
-        let kind = field("rope.scaling.type")
-        guard try kind.exists && kind.string() != "none" else { return }
-        let (name, factor) = (try kind.string(), field("rope.scaling.factor"))
-        guard ["linear", "yarn"].contains(name) else { throw kind.error("the kind \(quoted(name)) is not supported") }
-        var scaling = [JSON.Member("rope_type", .string(name))]
-        if factor.exists { scaling.append(JSON.Member("factor", .number(try factor.double()))) }
-        guard name == "yarn" else {
-            if factor.exists { set("rope_scaling", .object(scaling)) }
-            return
+        if isUsed {
+            try take("attention.sliding_window", as: "sliding_window")
+        } else if !isQwen {
+            set("sliding_window", .null)
         }
-        for (key, own) in [
-            ("original_context_length", "original_max_position_embeddings"), ("yarn_beta_fast", "beta_fast"),
-            ("yarn_beta_slow", "beta_slow"),
-        ] {
-            if let value = field("rope.scaling.\(key)").value { scaling.append(JSON.Member(own, value)) }
-        }
-        set("rope_scaling", .object(scaling))
+        return isWindowed.contains(true)
     }
 
-    /// Adds the factors of Llama 3.1, by the numbers that they follow from, or else one by one.
-    private mutating func addFactors(_ factors: [Float], _ theta: Double, _ width: Int) throws {
-        let original = field("rope.scaling.original_context_length")
-        let positions = try original.exists ? original.int(in: 1...1 << 30) : 8192
-        let llama3: JSON = [
-            "rope_type": "llama3", "factor": .number(Double(factors.max() ?? 1)), "low_freq_factor": 1.0,
-            "high_freq_factor": 4.0, "original_max_position_embeddings": .integer(Int64(positions)),
-        ]
-        let (parsed, whole) = (JSONField(llama3, file: file.path), JSONField(.object([]), file: file.path))
-        if try GGUFRotary.llama3(parsed, whole, theta: theta, width: width) == factors {
-            return set("rope_scaling", llama3)
-        }
-        let listed = JSON.array(factors.map { GGUFValue.float32($0).json })
-        set(
-            "rope_scaling",
-            [
-                "rope_type": "longrope", "short_factor": listed, "long_factor": listed, "factor": 1.0,
-                "attention_factor": 1.0, "original_max_position_embeddings": .integer(Int64(positions)),
-            ])
-    }
-
-    private mutating func addLongRotary() throws {
-        guard let long = try floats("rope_factors_long.weight"), let short = try floats("rope_factors_short.weight")
-        else {
-            return
-        }
-        func list(_ numbers: [Float]) -> JSON { .array(numbers.map { GGUFValue.float32($0).json }) }
-        var scaling = [
-            JSON.Member("rope_type", "longrope"), JSON.Member("long_factor", list(long)),
-            JSON.Member("short_factor", list(short)),
-        ]
-        let (original, factor) = (field("rope.scaling.original_context_length"), field("rope.scaling.attn_factor"))
-        let positions = try original.exists ? original.int(in: 1...1 << 30) : 4096
-        let growth = Double(try field("context_length").int(in: 1...1 << 30)) / Double(positions)
-        if factor.exists, Float(try factor.double()) != Float(GGUFRotary.longAttention(growth, positions)) {
-            scaling.append(JSON.Member("attention_factor", .number(try factor.double())))
-        }
-        set("rope_scaling", .object(scaling))
+    private static func flag(_ field: JSONField) throws -> Bool {
+        if case .integer? = field.value { return try field.int() != 0 }
+        return try field.bool()
     }
 
     private mutating func addGPT() throws {
-        try take("embedding_length", as: "n_embd")
-        try take("attention.head_count", as: "n_head")
-        try take("block_count", as: "n_layer")
-        try take("context_length", as: "n_positions")
-        try take("feed_forward_length", as: "n_inner")
+        let sizes = try addSizes(("n_embd", "n_layer", "n_head", "n_inner", "n_positions"))
+        try requireEqualHeads(sizes)
         try takeNumber("attention.layer_norm_epsilon", as: "layer_norm_epsilon")
     }
 
+    private func requireEqualHeads(_ sizes: Sizes) throws {
+        guard sizes.keyHeads == sizes.heads else {
+            throw metadata.unsupported(
+                metadata["attention.head_count_kv"], "expected \(sizes.heads), the number of heads")
+        }
+    }
+
     private mutating func addBert() throws {
-        try take("embedding_length", as: "hidden_size")
-        try take("attention.head_count", as: "num_attention_heads")
-        try take("block_count", as: "num_hidden_layers")
-        try take("context_length", as: "max_position_embeddings")
-        try take("feed_forward_length", as: "intermediate_size")
+        let sizes = try addSizes(
+            ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "max_position_embeddings"))
+        try requireEqualHeads(sizes)
         try takeNumber("attention.layer_norm_epsilon", as: "layer_norm_eps")
-        set("type_vocab_size", .integer(Int64(try rows(of: "token_types.weight"))))
+        let types = try rows(of: "token_types.weight")
+        let stated = metadata.global("tokenizer.ggml.token_type_count")
+        if stated.exists, try stated.int() != types {
+            throw stated.error("expected \(types), the number of rows of token_types.weight")
+        }
+        set("type_vocab_size", count: types)
+        let pooling = metadata["pooling_type"]
+        guard pooling.exists else { return }
+        guard let kind = GGUFPooling(rawValue: try pooling.int()) else {
+            throw metadata.unsupported(pooling, "expected 0 (none), 1 (mean), 2 (first token) or 3 (last token)")
+        }
+        let normalises = metadata.global(GGUFPooling.normalisationKey)
+        documents = kind.documents(width: sizes.width, normalises: try normalises.exists ? normalises.bool() : true)
     }
 }

@@ -11,7 +11,7 @@ public struct GGUFExporter: Exporter {
     public static let summary = "a folder with a GGUF file (OUT/model.gguf, with the tokenizer, for llama.cpp)"
     public static let options = [ExportOption.allowFallback]
     public static let output = GGUFFolder.list.kind
-    public static let version = 8
+    public static let version = 9
     public static let dependsOnShapes = false
     public static let plainScheme = "stored"
 

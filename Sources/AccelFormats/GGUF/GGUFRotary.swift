@@ -34,6 +34,37 @@ enum GGUFRotary {
 enum GGUFPooling: Int {
     case none, mean, cls, last
 
+    /// The key of accelc that says whether embeddings are normalised to length 1; without it they are, as programs of llama.cpp do it.
+    static let normalisationKey = "accelc.normalize_embeddings"
+
+    /// Returns the files that describe the modules of a sentence encoder; none if the model is none.
+    func documents(width: Int, normalises: Bool) -> [String: JSON] {
+        let flags = Self.known.map { JSON.Member($0.flag, .bool($0.pooling == self)) }
+        guard self != .none else { return [:] }
+        let modules =
+            [("Transformer", ""), ("Pooling", "1_Pooling")] + (normalises ? [("Normalize", "2_Normalize")] : [])
+        let list = modules.enumerated().map { index, module -> JSON in
+            [
+                "idx": .integer(Int64(index)), "name": .string("\(index)"), "path": .string(module.1),
+                "type": .string("sentence_transformers.models.\(module.0)"),
+            ]
+        }
+        let pooling = [JSON.Member("word_embedding_dimension", .integer(Int64(width)))] + flags
+        return ["modules.json": .array(list), "1_Pooling/config.json": .object(pooling)]
+    }
+
+    private static let known: [(flag: String, name: String, pooling: GGUFPooling)] = [
+        ("pooling_mode_mean_tokens", "mean", .mean), ("pooling_mode_cls_token", "cls", .cls),
+        ("pooling_mode_lasttoken", "lasttoken", .last),
+    ]
+
+    /// Returns whether the modules of a sentence encoder normalise embeddings; nil if the model is none.
+    static func normalises(_ assets: [Asset]) throws -> Bool? {
+        guard let asset = assets.first(where: { $0.name == "modules.json" }) else { return nil }
+        let modules = JSONField(try JSON.parse(asset.content, file: asset.name), file: asset.name)
+        return try modules.array().contains { try $0["type"].string().hasSuffix("Normalize") }
+    }
+
     /// Reads the modules of a sentence encoder; nil if the model is none.
     /// - Throws: `RequestError` for a pooling that llama.cpp lacks; `FormatError`.
     init?(of assets: [Asset]) throws {
@@ -43,10 +74,7 @@ enum GGUFPooling: Int {
         guard let modules = try document("modules.json") else { return nil }
         let module = try modules.array().first { try $0["type"].string().hasSuffix("Pooling") }
         guard let module, let config = try document("\(module["path"].string())/config.json") else { return nil }
-        let known: [(flag: String, name: String, pooling: GGUFPooling)] = [
-            ("pooling_mode_mean_tokens", "mean", .mean), ("pooling_mode_cls_token", "cls", .cls),
-            ("pooling_mode_lasttoken", "lasttoken", .last),
-        ]
+        let known = Self.known
         if config["pooling_mode"].exists, let name = try? config["pooling_mode"].string(),
             let found = known.first(where: { $0.name == name })
         {

@@ -107,8 +107,11 @@ struct GGUFSettings {
 
     private mutating func addScaleAndCap(_ headWidth: Int) throws {
         let scalar = field["query_pre_attn_scalar"]
-        if scalar.exists, try scalar.double() != Double(headWidth) {
-            throw unsupported(scalar, "scales by the root of the head's width, \(headWidth)")
+        let divisor = GGUFArchitecture.gemma3QueryScalar(
+            layers: try integer("num_hidden_layers"), width: try integer("hidden_size"), heads: heads,
+            headWidth: headWidth)
+        guard try (scalar.exists ? scalar.double() : 256) == Double(divisor) else {
+            throw unsupported(scalar, "divides queries by the root of \(divisor)")
         }
         if field["attn_logit_softcapping"].exists {
             throw unsupported(field["attn_logit_softcapping"], "has no cap of attention scores")
@@ -211,8 +214,11 @@ struct GGUFSettings {
             real: try factor.exists
                 ? factor.double() : Double(try integer("max_position_embeddings")) / Double(positions))
         add("rope.scaling.original_context_length", count: positions)
-        for key in ["beta_fast", "beta_slow"] where scaling[key].exists {
-            add("rope.scaling.yarn_\(key)", real: try scaling[key].double())
+        for (key, only) in [("beta_fast", 32.0), ("beta_slow", 1)] where scaling[key].exists {
+            guard try scaling[key].double() == only else {
+                throw unsupported(scaling[key], "computes yarn with \(key) \(Int(only)), whatever the file says")
+            }
+            add("rope.scaling.yarn_\(key)", real: only)
         }
     }
 
@@ -282,6 +288,9 @@ struct GGUFSettings {
         add("attention.layer_norm_epsilon", real: try epsilon.exists ? epsilon.double() : 1e-12)
         add("attention.causal", .bool(false))
         add("pooling_type", count: (pooling ?? .none).rawValue)
+        if let normalises = try GGUFPooling.normalises(assets) {
+            metadata.append((GGUFPooling.normalisationKey, .bool(normalises)))
+        }
         let types = try field["type_vocab_size"].exists ? integer("type_vocab_size") : 2
         metadata.append(("tokenizer.ggml.token_type_count", .uint32(UInt32(clamping: types))))
         if types > 1 { remarks.append("llama.cpp's bert takes every token as one of type 0") }

@@ -8,6 +8,7 @@ public struct GGUFSource: SingleModelSource {
     public let path: String
     public let files: ModelFiles
     let configuration: JSONField
+    let documents: [String: JSON]?
     let folder: String
     let encoded: [String: CompressedTensor]
     let fileBytes: [String: Int]
@@ -30,15 +31,16 @@ public struct GGUFSource: SingleModelSource {
         let read = try GGUFConfiguration(of: parts[0], named)
         folder = Files.kind(of: path) == .folder ? path : Files.parentFolder(of: path) ?? "."
         configuration = JSONField(read.json, file: parts[0].path)
+        documents = read.documents
         names = Set(tensors.map(\.name))
         hasUnreadTokenizer = parts[0]["tokenizer.ggml.tokens"] != nil
-        let reader = GGUFReader(read.architecture, configuration, try GGUFFolder.types(in: parts[0]))
+        let reader = GGUFReader(read, configuration, try GGUFFolder.types(in: parts[0]))
         let schemes = try GGUFFolder.schemes(in: parts[0])
         var (encoded, plain) = ([String: CompressedTensor](), [StoredTensor]())
         var (bytes, free) = ([String: Int](), [String: any WeightCodec]())
         var types: [String: ElementType] = [:]
         for part in parts {
-            for tensor in part.tensors where !Self.settings.contains(tensor.name) {
+            for tensor in part.tensors where !read.tensorsRead.contains(tensor.name) {
                 let scheme = schemes?[tensor.name]
                 switch try reader.weight(tensor, by: scheme, of: part.path) {
                 case .plain(let weight):
@@ -55,11 +57,6 @@ public struct GGUFSource: SingleModelSource {
         fileTypes = types
         files = ModelFiles(in: folder, holding: parts.map(\.source))
     }
-
-    /// Tensors that belong to the configuration.
-    private static let settings: Set<String> = [
-        "rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight",
-    ]
 
     /// Opens the files of a model.
     private static func parts(of path: String) throws -> [GGUFFile] {
@@ -85,6 +82,7 @@ public struct GGUFSource: SingleModelSource {
             where file[key] != .uint16(UInt16(clamping: expected)) {
                 throw FormatError(file: file.path, location: .field(key), reason: "expected \(expected)")
             }
+            try requireNoKeys(of: file, otherThan: first)
             return file
         }
         let parts = [first] + rest
@@ -95,6 +93,17 @@ public struct GGUFSource: SingleModelSource {
                 reason: "the model has \(expected) tensors, but its files have \(found)")
         }
         return parts
+    }
+
+    /// Rejects keys of a further file that the first one does not have: llama.cpp reads those of the first file only.
+    private static func requireNoKeys(of file: GGUFFile, otherThan first: GGUFFile) throws {
+        for (key, value) in file.metadata where !key.hasPrefix("split.") && !GGUFKeys.isForeign(key) {
+            guard key.hasPrefix("general.") || first[key] == value else {
+                throw RequestError(
+                    "\(file.path), field \(key): \(value.json.text().prefix(60)) is not supported: the first file of the model has "
+                        + "another value, or none", status: .unavailable)
+            }
+        }
     }
 
     private static func file(in folder: String) throws -> String {
@@ -126,12 +135,13 @@ private struct GGUFReader {
     }
 
     private let architecture: GGUFArchitecture
+    private let layers: Int
     private let configuration: JSONField
     /// The types in the checkpoint, by names in the file, where these are known and others.
     private let types: [String: ElementType]
 
-    init(_ architecture: GGUFArchitecture, _ configuration: JSONField, _ types: [String: ElementType]) {
-        (self.architecture, self.configuration, self.types) = (architecture, configuration, types)
+    init(_ read: GGUFConfiguration, _ configuration: JSONField, _ types: [String: ElementType]) {
+        (architecture, layers, self.configuration, self.types) = (read.architecture, read.layers, configuration, types)
     }
 
     /// Returns whether checkpoints of the family store a tensor transposed.
@@ -147,9 +157,11 @@ private struct GGUFReader {
     /// - Parameter scheme: what made its codes, if the file says that it was not the one of the type's name.
     /// - Throws: `RequestError` for a tensor or a type that is not supported; `FormatError` for rows that are not whole heads.
     func weight(_ tensor: GGUFTensor, by scheme: (any WeightCodec)?, of file: String) throws -> Weight {
-        guard let (module, name) = architecture.tensor(named: tensor.name) else {
+        guard let (module, name) = architecture.tensor(named: tensor.name), (module.layer ?? 0) < layers,
+            !tensor.name.hasSuffix(".bias") || architecture.mayHaveBias(module)
+        else {
             throw RequestError(
-                "\(file), tensor \(quoted(tensor.name)): the family \(architecture.family) of accelc has no such tensor",
+                "\(file), tensor \(quoted(tensor.name)): the family \(architecture.family) of accelc has no such tensor in \(layers) layers",
                 status: .unavailable)
         }
         var bytes = tensor.bytes
@@ -167,7 +179,8 @@ private struct GGUFReader {
         case .plain(let type):
             var stored = StoredTensor(name: name, elementType: type, shape: tensor.shape, bytes: bytes, file: file)
             if architecture.storesWholeGains, tensor.shape.rank == 1 {
-                stored = StoredTensor(name: name, floats: stored.floats().map { $0 - 1 }, shape: tensor.shape)
+                let gains = ByteView(stored.floats().map { $0 - 1 })
+                stored = StoredTensor(name: name, elementType: .float32, shape: tensor.shape, bytes: gains, file: file)
             }
             return .plain(types[tensor.name].flatMap(stored.narrowed) ?? stored)
         case .codec(let specification):

@@ -7,7 +7,7 @@ public struct InertFields: Sendable {
     /// The paths in the notation of errors, such as `text_config.dropout`; a `*` at the end matches any suffix.
     public let names: [String]
 
-    init(_ reason: String, _ names: [String]) { (self.reason, self.names) = (reason, names) }
+    package init(_ reason: String, _ names: [String]) { (self.reason, self.names) = (reason, names) }
 
     /// Returns whether a field, or an object that contains it, is listed.
     public func contains(_ path: String) -> Bool {

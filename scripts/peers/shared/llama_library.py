@@ -50,16 +50,18 @@ class Loaded:
             raise RuntimeError("llama.cpp does not load it")
         self.vocabulary = llama.llama_model_get_vocab(self.model)
 
-    def run(self, tokens, embeddings=False):
-        """The logits of all tokens, or their hidden states."""
+    def _computed(self, tokens, embeddings, pooling=0):
+        """A context after all tokens, and the batch of them."""
         settings = llama.llama_context_default_params()
         settings.n_ctx, settings.n_threads, settings.n_threads_batch = 64, 2, 2
         settings.n_batch = settings.n_ubatch = 64
         settings.type_k = settings.type_v = 0
         settings.flash_attn_type = 0
         if embeddings:
-            settings.embeddings, settings.pooling_type = True, 0
+            settings.embeddings, settings.pooling_type = True, pooling
         context = llama.llama_init_from_model(self.model, settings)
+        if not context:
+            raise RuntimeError("llama.cpp makes no context")
         batch = llama.llama_batch_init(len(tokens), 0, 1)
         batch.n_tokens = len(tokens)
         for index, token in enumerate(tokens):
@@ -68,6 +70,23 @@ class Loaded:
         code = (llama.llama_encode if embeddings else llama.llama_decode)(context, batch)
         if code != 0:
             raise RuntimeError(f"llama.cpp fails with {code}")
+        return context, batch
+
+    def close(self):
+        llama.llama_model_free(self.model)
+
+    def pooled(self, tokens):
+        """The embedding of a sentence, by the pooling that the file states."""
+        context, batch = self._computed(tokens, True, pooling=-1)
+        width = llama.llama_model_n_embd(self.model)
+        vector = numpy.ctypeslib.as_array(llama.llama_get_embeddings_seq(context, 0), (width,)).copy()
+        llama.llama_batch_free(batch)
+        llama.llama_free(context)
+        return vector
+
+    def run(self, tokens, embeddings=False):
+        """The logits of all tokens, or their hidden states."""
+        context, batch = self._computed(tokens, embeddings)
         width = llama.llama_model_n_embd(self.model) if embeddings else llama.llama_vocab_n_tokens(self.vocabulary)
         read = llama.llama_get_embeddings_ith if embeddings else llama.llama_get_logits_ith
         rows = [numpy.ctypeslib.as_array(read(context, index), (width,)).copy() for index in range(len(tokens))]
