@@ -44,6 +44,8 @@ llama.llama_backend_init()
 class Loaded:
     """A model in libllama."""
 
+    threads = 2
+
     def __init__(self, path):
         self.model = llama.llama_model_load_from_file(str(path).encode(), llama.llama_model_default_params())
         if not self.model:
@@ -53,7 +55,7 @@ class Loaded:
     def _computed(self, tokens, embeddings, pooling=0):
         """A context after all tokens, and the batch of them."""
         settings = llama.llama_context_default_params()
-        settings.n_ctx, settings.n_threads, settings.n_threads_batch = 64, 2, 2
+        settings.n_ctx, settings.n_threads, settings.n_threads_batch = 64, self.threads, self.threads
         settings.n_batch = settings.n_ubatch = 64
         settings.type_k = settings.type_v = 0
         settings.flash_attn_type = 0
