@@ -9,8 +9,10 @@ protocol QuantizedScheme: Sendable {
     static var title: String { get }
     /// The end of the name of one tensor that every layer of the scheme has, e.g. `.qweight`.
     static var mark: String { get }
-    /// The ends of the names of all tensors that the weight is made of, or that describe activations.
+    /// The ends of the names of all tensors that the weight is made of: a change of any of them changes the weight, or is rejected.
     static var parts: [String] { get }
+    /// Tensors beside them that change no weight, with the reason.
+    static var idleParts: [IdleParts] { get }
     /// The end of the weight's name in the model, after the name of the layer.
     static var weightName: String { get }
     /// Returns whether a layer, which has the mark, is of this scheme.
@@ -22,6 +24,26 @@ protocol QuantizedScheme: Sendable {
 
 extension QuantizedScheme {
     static var weightName: String { ".weight" }
+    static var idleParts: [IdleParts] { [] }
+    /// The ends of the names of all tensors of a layer.
+    static var claimedParts: [String] { parts + idleParts.flatMap(\.names) }
+}
+
+/// Tensors of a layer that change no weight.
+struct IdleParts: Sendable {
+    let reason: String
+    /// The ends of their names.
+    let names: [String]
+
+    init(_ reason: String, _ names: [String]) { (self.reason, self.names) = (reason, names) }
+
+    /// Scales of a runtime that rounds activations. A product with activations as they are does not have them.
+    static func activations(_ names: String...) -> IdleParts { IdleParts(activationReason, names) }
+    static let activationReason =
+        "scales of activations, which are not read: activations are not quantized here"
+    /// Scales of a runtime that rounds keys and values of caches.
+    static let caches = IdleParts(
+        "scales of caches, which are not read: keys and values are not quantized here", [".k_scale", ".v_scale"])
 }
 
 /// The registry of schemes.
@@ -81,8 +103,7 @@ struct QuantizedLayer {
     let checkpoint: Checkpoint
     /// The name of the layer.
     let name: String
-    /// The member `quantization_config` of config.json, or an older file beside it; missing if there is none.
-    let configuration: JSONField
+    let configuration: QuantizationConfiguration
     let scheme: any QuantizedScheme.Type
     /// What accelc recorded about the weight; nil for layers of other tools.
     let recorded: (scheme: String?, type: ElementType?)

@@ -20,17 +20,12 @@ public struct QuantizedSource: CheckpointSource {
     /// The tensors that are no parts of these.
     private let plain: [StoredTensor]
     private let titles: [String]
-    private let hasActivations: Bool
+    /// Why tensors that belong to weights were not read.
+    private let idleReasons: [String]
     /// The tool's own names and axes; nil for those of checkpoints.
     private let layout: TensorLayout?
     /// The order of axes in the files, by the names of tensors, where it is another one than that of checkpoints.
     private let orders: [String: AxisOrder]
-
-    private static let configurationKeys = ["quantization", "quantization_config", "compression_config"]
-    /// Files of older tools, each with the member that has the configuration.
-    private static let files = [
-        "quantize_config.json": "", "quant_config.json": "", "hf_quant_config.json": "quantization",
-    ]
 
     /// Reads the weights of a checkpoint; nil if none is quantized, and all have their usual names.
     /// - Parameters:
@@ -41,13 +36,13 @@ public struct QuantizedSource: CheckpointSource {
         _ checkpoint: Checkpoint, path: String, isConfigured: Bool,
         format: any ModelFormat.Type = HuggingFaceFormat.self, layout: TensorLayout? = nil
     ) throws {
-        let configuration = try Self.configuration(of: checkpoint)
-        try Self.refuse(configuration)
+        let configuration = try QuantizationConfiguration(of: checkpoint)
         try QuantizedSchemes.refuseMarked(checkpoint)
         let record =
             format == MLXFormat.self || layout != nil ? try ExportRecord(in: checkpoint.folder) : ExportRecord()
         var (encoded, decoded) = ([String: CompressedTensor](), [String: (tensor: StoredTensor, reason: String)]())
         var (taken, titles, orders) = (Set<String>(), Set<String>(), [String: AxisOrder]())
+        var idleReasons = Set<String>()
         var fileBytes: [String: Int] = [:]
         /// Returns the name of a tensor in checkpoints; nil if these do not have it.
         func place(_ name: String) throws -> String? {
@@ -63,12 +58,16 @@ public struct QuantizedSource: CheckpointSource {
         }
         for tensor in checkpoint.tensors {
             guard let layer = Self.layer(marked: tensor, in: checkpoint, configuration, record) else { continue }
-            taken.formUnion(layer.scheme.parts.map { layer.name + $0 })
+            try configuration.refuse(layer)
+            taken.formUnion(layer.scheme.claimedParts.map { layer.name + $0 })
             titles.insert(layer.scheme.title)
+            for idle in layer.scheme.idleParts where idle.names.contains(where: { layer[$0] != nil }) {
+                idleReasons.insert(idle.reason)
+            }
             guard let name = try place(layer.name + layer.scheme.weightName) else { continue }
             switch try layer.scheme.weight(of: layer) {
             case .encoded(let codec, let shape, let sections, let type):
-                fileBytes[name] = layer.scheme.parts.reduce(0) { $0 + (layer[$1]?.bytes.count ?? 0) }
+                fileBytes[name] = layer.scheme.claimedParts.reduce(0) { $0 + (layer[$1]?.bytes.count ?? 0) }
                 encoded[name] = try CompressedTensor(
                     name: name, elementType: type, shape: shape, codec: Codecs.codec(codec), sections: sections,
                     file: tensor.file)
@@ -77,6 +76,10 @@ public struct QuantizedSource: CheckpointSource {
             }
         }
         guard !titles.isEmpty || layout != nil else { return nil }
+        if !titles.isEmpty {
+            try configuration.refuseUnread(checkpoint)
+            if configuration.quantizesActivations { idleReasons.insert(Self.roundedActivations) }
+        }
         (self.checkpoint, self.path, self.isConfigured) = (checkpoint, path, isConfigured)
         (self.encoded, self.decoded, self.titles) = (encoded, decoded, titles.sorted())
         self.fileBytes = fileBytes
@@ -86,11 +89,15 @@ public struct QuantizedSource: CheckpointSource {
         let added = (layout?.added ?? []).filter { added in !plain.contains { $0.name == added.name } }
         (self.plain, self.orders) = (plain + added, orders)
         (self.format, self.layout) = (format, layout)
-        hasActivations = checkpoint.tensors.contains { taken.contains($0.name) && $0.name.contains(".input_") }
+        self.idleReasons = idleReasons.sorted()
     }
 
+    private static let roundedActivations =
+        "a configuration by which other runtimes round activations: they are not quantized here"
+
     private static func layer(
-        marked tensor: StoredTensor, in checkpoint: Checkpoint, _ configuration: JSONField, _ record: ExportRecord
+        marked tensor: StoredTensor, in checkpoint: Checkpoint, _ configuration: QuantizationConfiguration,
+        _ record: ExportRecord
     ) -> QuantizedLayer? {
         for scheme in QuantizedSchemes.all where tensor.name.hasSuffix(scheme.mark) {
             let name = String(tensor.name.dropLast(scheme.mark.count))
@@ -101,29 +108,6 @@ public struct QuantizedSource: CheckpointSource {
             if scheme.fits(layer) { return layer }
         }
         return nil
-    }
-
-    /// Returns the quantization's configuration, a missing field if there is none.
-    private static func configuration(of checkpoint: Checkpoint) throws -> JSONField {
-        let document = checkpoint.configuration
-        for field in [document, document["text_config"]] {
-            for key in configurationKeys where field[key].exists { return field[key] }
-        }
-        for (name, member) in files.sorted(by: { $0.key < $1.key })
-        where Files.kind(of: "\(checkpoint.folder)/\(name)") == .file {
-            guard let file = try checkpoint.document(name) else { continue }
-            return member.isEmpty ? file : file[member]
-        }
-        return document[configurationKeys[0]]
-    }
-
-    private static func refuse(_ configuration: JSONField) throws {
-        guard configuration["quant_method"].exists, case let name = try configuration["quant_method"].string(),
-            let reason = QuantizedSchemes.refused[name]
-        else { return }
-        throw RequestError(
-            "\(configuration["quant_method"].error("\(name) \(reason), and is not supported")); convert the original model",
-            status: .unavailable)
     }
 
     public var abilities: Set<SourceAbility> { [.shapes, .tensors, .graph] }
@@ -141,10 +125,7 @@ public struct QuantizedSource: CheckpointSource {
                 "\(Wording.count(names.count, "weight")) of \(titles.joined(separator: ", ")) are decoded to their exact "
                 + "values in float32, because \(reason) (\(names.prefix(3).joined(separator: ", ")))"
         }
-        let activations =
-            hasActivations
-            ? ["the checkpoint has scales of activations, which are not read: activations are not quantized here"] : []
-        return checkpoint.remarks + lost + activations
+        return checkpoint.remarks + lost + idleReasons.map { "the checkpoint has \($0)" }
     }
 
     public var weights: [SourceWeight] {
@@ -192,7 +173,7 @@ public struct QuantizedSource: CheckpointSource {
         let values = try encoded.values.map {
             try ordered(StoredTensor(name: $0.name, floats: $0.floats(), shape: $0.shape))
         }
-        let paths = Self.configurationKeys.flatMap { [$0, "text_config.\($0)"] }
+        let paths = QuantizationConfiguration.keys.flatMap { [$0, "text_config.\($0)"] }
         let configuration = paths.reduce(configuration) { $0.removing($1) ?? $0 }
         return checkpoint.replacing(
             tensors: try plain.map(ordered) + values + decoded.values.map { try ordered($0.tensor) },

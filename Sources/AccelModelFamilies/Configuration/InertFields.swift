@@ -1,4 +1,4 @@
-import AccelByteIO
+package import AccelByteIO
 
 /// Fields of a configuration that have no effect on a family's programs, with the reason.
 public struct InertFields: Sendable {
@@ -19,11 +19,11 @@ public struct InertFields: Sendable {
     }
 
     /// Returns the same fields within the objects at `path`.
-    func under(_ path: String) -> InertFields { InertFields(reason, names.map { "\(path).\($0)" }) }
+    package func under(_ path: String) -> InertFields { InertFields(reason, names.map { "\(path).\($0)" }) }
 }
 
 extension [InertFields] {
-    func under(_ path: String) -> [InertFields] { map { $0.under(path) } }
+    package func under(_ path: String) -> [InertFields] { map { $0.under(path) } }
 }
 
 extension JSONField {
@@ -31,7 +31,7 @@ extension JSONField {
     /// computes.
     /// - Parameter wayOut: returns what a user can do if the field at a path has no effect.
     /// - Throws: `RequestError` (unavailable) for the first such field.
-    func refuseUnread(_ listed: [InertFields], wayOut: (String) -> String) throws {
+    package func refuseUnread(_ listed: [InertFields], wayOut: (String) -> String) throws {
         guard let field = unreadMembers().first(where: { field in !listed.contains { $0.contains(field.path) } }) else {
             return
         }

@@ -33,6 +33,9 @@ enum AWQScheme: QuantizedScheme {
             layer[".qzeros"] == nil
             ? [UInt8](repeating: 8, count: rows * groups)
             : codes(try layer.tensor(".qzeros", [.int32], [groups, rows / 8]))
+        let kind: LayerFacts.Zeros =
+            layer[".qzeros"] == nil ? .none : zeros.allSatisfy { $0 == 8 } ? .symmetric : .asymmetric
+        try layer.agreeing(with: LayerFacts(bits: 4, zeros: kind), scales: [rows, groups], rows, columns)
         return GroupedCodes(
             rows: rows, columns: columns, bits: 4, codes: codes(words).transposed(rows: columns),
             group: columns / groups,

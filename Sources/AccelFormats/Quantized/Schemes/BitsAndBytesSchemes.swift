@@ -42,6 +42,7 @@ extension BitsAndBytesTableScheme {
         guard packed.shape.count == (count + 1) / 2 else {
             throw packed.error("expected \((count + 1) / 2) bytes for \(shape), found \(packed.shape)")
         }
+        try checkState(layer)
         let scales = try scales(layer, (count + block - 1) / block)
         let table = try layer.tensor(".weight.quant_map", [.float32], [16]).finiteScales()
         let bytes = packed.byteArray
@@ -73,6 +74,30 @@ extension BitsAndBytesTableScheme {
         return .encoded(
             codec: "flat:row=\(row)+\(scheme(step))", shape: shape,
             sections: [ByteView(codes + padding), ByteView(places)])
+    }
+
+    private static var stateFields: Set<String> {
+        [
+            "quant_type", "blocksize", "dtype", "shape", "nested_blocksize", "nested_offset", "nested_dtype",
+            "nested_quant_type",
+        ]
+    }
+
+    /// Refuses a state of another kind, with unknown fields, or with scales of scales that are not there.
+    private static func checkState(_ layer: QuantizedLayer) throws {
+        let kind = mark.hasSuffix("nf4") ? "nf4" : "fp4"
+        try reading(layer.mark) { state in
+            try state.refuseMembers(otherThan: stateFields)
+            let type = state["quant_type"]
+            if type.exists, try type.string() != kind {
+                throw type.error("expected \(kind), as the tensor's name says")
+            }
+            let isNested = state["nested_offset"].exists || state["nested_blocksize"].exists
+            guard isNested == (layer[".weight.nested_absmax"] != nil) else {
+                throw state["nested_blocksize"].error("disagrees with the tensors about scales of scales")
+            }
+        }
+        _ = try layer.agreeing(with: LayerFacts(bits: 4))
     }
 
     /// Returns the codec that has the entries of a table, and the rank there of each of them.
@@ -131,7 +156,11 @@ enum BitsAndBytesInt8Scheme: QuantizedScheme {
                 "\(format.error("the weight is in the order of a GPU kernel")); convert the original model",
                 status: .unavailable)
         }
-        let largest = try layer.tensor(".SCB", [.float32], [codes.shape.matrix.rows]).finiteScales()
-        return try Int8Rows(codes, scales: largest.map { $0 / 127 }).weight()
+        let largest = try layer.tensor(".SCB", [.float32], [codes.shape.matrix.rows])
+        _ = try layer.agreeing(with: LayerFacts(bits: 8))
+        return Int8Rows(
+            codes, scales: try largest.finiteScales().map { $0 / 127 },
+            ScaleSharing.channel.tiles(codes.shape.matrix.rows, codes.shape.matrix.columns)
+        ).weight()
     }
 }

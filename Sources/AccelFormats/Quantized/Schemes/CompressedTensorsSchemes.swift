@@ -6,8 +6,10 @@ enum PackedScheme: QuantizedScheme {
     static let title = "compressed-tensors pack-quantized"
     static let mark = ".weight_packed"
     static let parts = [
-        ".weight_packed", ".weight_scale", ".weight_shape", ".weight_zero_point", ".weight_g_idx", ".input_scale",
-        ".input_zero_point",
+        ".weight_packed", ".weight_scale", ".weight_shape", ".weight_zero_point", ".weight_g_idx",
+    ]
+    static let idleParts = [
+        IdleParts.activations(".input_scale", ".input_zero_point", ".output_scale", ".output_zero_point"), .caches,
     ]
 
     static func fits(_ layer: QuantizedLayer) -> Bool { layer[".weight_packed"]?.elementType == .int32 }
@@ -19,43 +21,41 @@ enum PackedScheme: QuantizedScheme {
         guard rows == words.shape.matrix.rows, (1...1 << 31).contains(columns),
             let bits = (1...8).first(where: { PackedWords.count(columns, bits: $0) == words.shape.matrix.columns })
         else { throw sizes.error("\(rows) x \(columns) weights do not fit words of \(words.shape)") }
-        if try [3, 5, 6, 7].contains(bits) && statedBits(layer).map({ $0 != bits }) ?? false {
-            throw words.error("config.json has another number of bits than \(bits), which the words are of")
-        }
-        let scaleTensor = try layer.matrix(".weight_scale", StoredTensor.scaleTypes)
-        let groups = scaleTensor.shape.matrix.columns
-        guard scaleTensor.shape.matrix.rows == rows, columns % groups == 0 else {
-            throw scaleTensor.error(
-                "expected \(rows) rows of a divisor of \(columns) scales, found \(scaleTensor.shape)")
-        }
+        let scaleTensor = try layer.tensor(".weight_scale", StoredTensor.scaleTypes)
         let half = Float(1 << (bits - 1))
-        let zeros: [Float] =
-            if layer[".weight_zero_point"] != nil {
-                PackedWords.downColumns(
-                    try layer.tensor(
-                        ".weight_zero_point", [.int32], [PackedWords.count(rows, bits: bits), groups]), bits: bits,
-                    count: rows
-                ).transposed(rows: groups).map { Float($0) }
-            } else { [Float](repeating: half, count: rows * groups) }
+        let (down, across) =
+            scaleTensor.shape.rank == 2 ? scaleTensor.shape.matrix : (scaleTensor.shape.count, 1)
+        guard down > 0, across > 0 else { throw scaleTensor.error("expected scales, found \(scaleTensor.shape)") }
+        let stored = try layer[".weight_zero_point"].map { _ in
+            PackedWords.downColumns(
+                try layer.tensor(".weight_zero_point", [.int32], [PackedWords.count(down, bits: bits), across]),
+                bits: bits, count: down
+            ).transposed(rows: across).map { Float($0) }
+        }
+        let kind: LayerFacts.Zeros = stored.map { $0.allSatisfy { $0 == half } ? .symmetric : .asymmetric } ?? .none
+        let tiles = try layer.tiles(
+            of: scaleTensor, rows, columns, LayerFacts(bits: bits, zeros: kind, format: ["pack-quantized"]))
+        let scales = tiles.inRows(try scaleTensor.finiteScales())
         let codes = GroupedCodes(
             rows: rows, columns: columns, bits: bits, codes: PackedWords.alongRows(words, bits: bits, count: columns),
-            group: columns / groups, scales: try scaleTensor.finiteScales(), zeros: zeros,
+            group: tiles.width, scales: scales, zeros: stored.map { tiles.inRows($0) } ?? scales.map { _ in half },
             hasHalfScales: scaleTensor.elementType == .float16)
+        return try ordered(codes, layer, tiles)
+    }
+
+    /// Returns the weight with the groups of `weight_g_idx`, if there is one.
+    private static func ordered(
+        _ codes: GroupedCodes, _ layer: QuantizedLayer, _ tiles: ScaleTiles
+    ) throws -> QuantizedWeight {
         guard let indices = layer[".weight_g_idx"] else { return codes.weight() }
         let order = indices.integers().map { Int($0) }
         // All are -1 where columns are in order.
         if order.allSatisfy({ $0 == -1 }) { return codes.weight() }
-        guard order.count == columns, order.allSatisfy({ (0..<groups).contains($0) }) else {
-            throw indices.error("expected \(columns) groups from 0 to \(groups - 1)")
+        guard order.count == tiles.columns, order.allSatisfy({ (0..<tiles.across).contains($0) }) else {
+            throw indices.error("expected \(tiles.columns) groups from 0 to \(tiles.across - 1)")
         }
+        if order.indices.allSatisfy({ order[$0] == $0 / tiles.width }) { return codes.weight() }
         return codes.permuted(groupOfColumn: order)
-    }
-
-    private static func statedBits(_ layer: QuantizedLayer) throws -> Int? {
-        guard layer.configuration["config_groups"].exists else { return nil }
-        let bits = try layer.configuration["config_groups"].members().map { $0.field["weights"]["num_bits"] }
-        guard bits.count == 1, bits[0].exists else { return nil }
-        return try bits[0].int()
     }
 }
 
@@ -63,16 +63,16 @@ enum PackedScheme: QuantizedScheme {
 enum IntegerScheme: QuantizedScheme {
     static let title = "compressed-tensors int-quantized"
     static let mark = ".weight_scale"
-    static let parts = [".weight", ".weight_scale", ".weight_zero_point", ".input_scale", ".input_zero_point"]
+    static let parts = [".weight", ".weight_scale", ".weight_zero_point"]
+    static let idleParts = [
+        IdleParts.activations(".input_scale", ".input_zero_point", ".output_scale", ".output_zero_point"), .caches,
+    ]
 
     static func fits(_ layer: QuantizedLayer) -> Bool { layer[".weight"]?.elementType == .int8 }
 
     static func weight(of layer: QuantizedLayer) throws -> QuantizedWeight {
-        let scales = try layer.tensor(".weight_scale", StoredTensor.scaleTypes)
-        let zeros = try layer[".weight_zero_point"].map { _ in try layer.tensor(".weight_zero_point", [.int8]) }
-        return try Int8Rows(
-            layer.matrix(".weight", [.int8]), scales: scales.finiteScales(),
-            zeros: zeros.map { $0.byteArray.map { Int8(bitPattern: $0) } }
+        try Int8Rows(
+            layer, codes: ".weight", scales: mark, zeros: ".weight_zero_point", format: ["int-quantized"]
         ).weight()
     }
 }

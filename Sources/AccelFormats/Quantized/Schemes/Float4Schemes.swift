@@ -5,7 +5,8 @@ import AccelTensors
 enum PackedMXFP4Scheme: QuantizedScheme {
     static let title = "compressed-tensors MXFP4"
     static let mark = ".weight_packed"
-    static let parts = [".weight_packed", ".weight_scale", ".weight_shape", ".input_scale"]
+    static let parts = [".weight_packed", ".weight_scale", ".weight_shape"]
+    static let idleParts = [IdleParts.activations(".input_scale"), .caches]
 
     static func fits(_ layer: QuantizedLayer) -> Bool {
         layer[".weight_packed"]?.elementType == .uint8 && layer[".weight_scale"]?.elementType == .uint8
@@ -16,6 +17,12 @@ enum PackedMXFP4Scheme: QuantizedScheme {
         let (rows, columns) = (codes.shape.matrix.rows, codes.shape.matrix.columns * 2)
         let scales = try layer.tensor(".weight_scale", [.uint8], [rows, columns / 32])
         guard columns % 32 == 0 else { throw codes.error("\(columns) columns are not whole blocks of 32") }
+        if let sizes = layer[".weight_shape"], sizes.integers() != [Int64(rows), Int64(columns)] {
+            throw sizes.error("expected \(rows) x \(columns), which the codes have")
+        }
+        try layer.agreeing(
+            with: LayerFacts(bits: 4, isFloat: true, format: ["mxfp4-pack-quantized"]), scales: scales.shape, rows,
+            columns)
         return .encoded(codec: "mxfp4", shape: [rows, columns], sections: [codes.bytes, scales.bytes])
     }
 }
@@ -24,7 +31,8 @@ enum PackedMXFP4Scheme: QuantizedScheme {
 enum PackedNVFP4Scheme: QuantizedScheme {
     static let title = "compressed-tensors NVFP4"
     static let mark = ".weight_packed"
-    static let parts = [".weight_packed", ".weight_scale", ".weight_global_scale", ".input_global_scale"]
+    static let parts = [".weight_packed", ".weight_scale", ".weight_global_scale"]
+    static let idleParts = [IdleParts.activations(".input_global_scale"), .caches]
 
     static func fits(_ layer: QuantizedLayer) -> Bool { layer[".weight_global_scale"] != nil }
 
@@ -42,6 +50,9 @@ enum PackedNVFP4Scheme: QuantizedScheme {
         let scales = try layer.tensor(".weight_scale", [.float8e4m3], [rows, columns / 16])
         let whole = try layer.tensor(global, [.float32])
         guard whole.shape.count == 1 else { throw whole.error("expected one number, found \(whole.shape)") }
+        try layer.agreeing(
+            with: LayerFacts(bits: 4, isFloat: true, format: ["nvfp4-pack-quantized"]), scales: scales.shape, rows,
+            columns)
         return .encoded(
             codec: "nvfp4:global=\(use)", shape: [rows, columns], sections: [codes.bytes, scales.bytes, whole.bytes])
     }
@@ -51,12 +62,13 @@ enum PackedNVFP4Scheme: QuantizedScheme {
 enum ModelOptNVFP4Scheme: QuantizedScheme {
     static let title = "ModelOpt NVFP4"
     static let mark = ".weight_scale_2"
-    static let parts = [".weight", ".weight_scale", ".weight_scale_2", ".input_scale", ".k_scale", ".v_scale"]
+    static let parts = [".weight", ".weight_scale", ".weight_scale_2"]
+    static let idleParts = [IdleParts.activations(".input_scale", ".output_scale"), .caches]
 
     static func fits(_ layer: QuantizedLayer) -> Bool { layer[".weight"]?.elementType == .uint8 }
 
     static func weight(of layer: QuantizedLayer) throws -> QuantizedWeight {
-        for part in [".pre_quant_scale", ".svdquant_lora_a"] {
+        for part in [".pre_quant_scale", ".svdquant_lora_a", ".svdquant_lora_b"] {
             if let tensor = layer[part] {
                 throw RequestError(
                     "\(tensor.error("NVFP4 with scaled inputs or a low-rank part is not supported")); convert the original "

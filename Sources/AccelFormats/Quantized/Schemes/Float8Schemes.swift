@@ -5,11 +5,13 @@ import AccelTensors
 enum BlockFloat8Scheme: QuantizedScheme {
     static let title = "block FP8"
     static let mark = ".weight_scale_inv"
-    static let parts = [".weight", ".weight_scale_inv", ".input_scale", ".activation_scale"]
+    static let parts = [".weight", ".weight_scale_inv"]
+    static let idleParts = [IdleParts.activations(".input_scale", ".activation_scale"), .caches]
 
     static func fits(_ layer: QuantizedLayer) -> Bool { Float8Scheme.isFloat8(layer) }
     static func weight(of layer: QuantizedLayer) throws -> QuantizedWeight {
-        try Float8Scheme.weight(of: layer, scale: mark)
+        // What transformers takes where config.json has no `weight_block_size`.
+        try Float8Scheme.weight(of: layer, scale: mark, usual: .block(Float8Scheme.block, Float8Scheme.block))
     }
 }
 
@@ -17,9 +19,12 @@ enum BlockFloat8Scheme: QuantizedScheme {
 enum Float8Scheme: QuantizedScheme {
     static let title = "FP8"
     static let mark = ".weight_scale"
-    static let parts = [
-        ".weight", ".weight_scale", ".input_scale", ".input_scale_ub", ".k_scale", ".v_scale", ".output_scale",
+    static let parts = [".weight", ".weight_scale"]
+    static let idleParts = [
+        IdleParts.activations(".input_scale", ".input_scale_ub", ".output_scale"), .caches,
     ]
+    /// Rows and columns of a block of the codec `float8`.
+    static let block = 128
 
     static func isFloat8(_ layer: QuantizedLayer) -> Bool {
         layer[".weight"].map { [.float8e4m3, .float8e5m2].contains($0.elementType) } ?? false
@@ -29,38 +34,60 @@ enum Float8Scheme: QuantizedScheme {
     static func weight(of layer: QuantizedLayer) throws -> QuantizedWeight { try weight(of: layer, scale: mark) }
 
     /// Returns a weight with the codes of a layer and the scales of one of its tensors.
+    /// - Parameter usual: how weights share scales where the configuration does not state it.
     static func weight(
-        of layer: QuantizedLayer, codes: String = ".weight", scale: String
+        of layer: QuantizedLayer, codes: String = ".weight", scale: String, usual: ScaleSharing? = nil
     ) throws -> QuantizedWeight {
         let codes = try layer.matrix(codes, [.float8e4m3, .float8e5m2])
         let (rows, columns) = codes.shape.matrix
         let type = codes.elementType == .float8e5m2 ? "e5m2" : "e4m3"
         let tensor = try layer.tensor(scale, StoredTensor.scaleTypes + [.uint8])
-        if tensor.elementType == .uint8, columns % 32 == 0, tensor.shape == [rows, columns / 32] {
+        let isPower = tensor.elementType == .uint8
+        let tiles = try layer.tiles(
+            of: tensor, rows, columns,
+            LayerFacts(bits: 8, isFloat: true, format: ["float-quantized"] + (isPower ? ["mxfp8-quantized"] : [])),
+            usual: usual)
+        if isPower, tiles.height == 1, tiles.width == 32, columns % 32 == 0 {
             return .encoded(codec: "mxfp8:type=\(type)", shape: codes.shape, sections: [codes.bytes, tensor.bytes])
         }
         // Bytes are exponents of two with a bias of 127; 255 is NaN.
         let scales =
-            tensor.elementType == .uint8
+            isPower
             ? tensor.byteArray.map { $0 == 255 ? .nan : Float(sign: .plus, exponent: Int($0) - 127, significand: 1) }
             : tensor.floats()
         if let index = scales.firstIndex(where: { !$0.isFinite }) {
             throw tensor.error("is \(scales[index]), but scales have to be finite", index: index)
         }
-        let tiles: Shape = [(rows + 127) / 128, (columns + 127) / 128]
-        let sharing: String
-        if scales.count == 1 {
-            sharing = "tensor"
-        } else if tensor.shape == [rows] || tensor.shape == [rows, 1] {
-            sharing = "channel"
-        } else if tensor.shape == tiles {
-            sharing = "block"
-        } else {
-            throw tensor.error(
-                "scales of \(tensor.shape) are neither one, nor \(rows), nor \(tiles) for blocks of 128 x 128")
+        guard let (sharing, places) = sharing(tiles, scales) else {
+            return try decoded(codes, tiles, scales)
         }
         return .encoded(
             codec: "float8:type=\(type),scale=\(sharing)", shape: codes.shape,
-            sections: [codes.bytes, ByteView(scales)])
+            sections: [codes.bytes, ByteView(places)])
+    }
+
+    /// Returns how the codec `float8` shares scales, and its scales; nil if it has no such blocks.
+    private static func sharing(_ tiles: ScaleTiles, _ scales: [Float]) -> (name: String, scales: [Float])? {
+        if scales.count == 1 { return ("tensor", scales) }
+        if tiles.across == 1, tiles.height == 1 { return ("channel", scales) }
+        // An edge of the matrix is an edge of blocks, too.
+        let fits = (tiles.height % block == 0 || tiles.down == 1) && (tiles.width % block == 0 || tiles.across == 1)
+        if fits { return ("block", tiles.inBlocks(of: block, scales)) }
+        return tiles.across == 1 ? ("channel", tiles.inRows(scales)) : nil
+    }
+
+    private static func decoded(
+        _ codes: StoredTensor, _ tiles: ScaleTiles, _ scales: [Float]
+    ) throws -> QuantizedWeight {
+        var values = codes.floats()
+        if let index = values.firstIndex(where: { !$0.isFinite }) {
+            throw codes.error("is \(values[index]), but weights have to be finite", index: index)
+        }
+        for index in values.indices {
+            let (row, column) = index.quotientAndRemainder(dividingBy: tiles.columns)
+            values[index] *= scales[row / tiles.height * tiles.across + column / tiles.width]
+        }
+        return .decoded(
+            values, shape: codes.shape, reason: "no scheme has blocks of \(tiles.height) x \(tiles.width)")
     }
 }

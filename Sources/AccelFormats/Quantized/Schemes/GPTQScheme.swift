@@ -22,7 +22,7 @@ enum GPTQScheme: QuantizedScheme {
                 "words of \(words.shape), scales of \(scaleTensor.shape) and g_idx of \(indices.shape) are not of 2, 3, 4 or 8 "
                     + "bits")
         }
-        try refuseTiled(layer)
+        let isSecond = try isSecondVersion(layer.configuration)
         let zeroWords = try layer.tensor(".qzeros", [.int32], [groups, PackedWords.count(rows, bits: bits)])
         let order = indices.integers().map { Int($0) }
         if let index = order.firstIndex(where: { !(0..<groups).contains($0) }) {
@@ -31,8 +31,13 @@ enum GPTQScheme: QuantizedScheme {
         // The last group, and groups that were not filled, may be smaller.
         let group = order.reduce(into: [Int](repeating: 0, count: groups)) { $0[$1] += 1 }.max() ?? columns
         let scales = try scaleTensor.finiteScales().transposed(rows: groups)
-        let zeros = try zeros(zeroWords, layer, bits, rows).transposed(rows: groups)
+        let zeros = try zeros(zeroWords, layer, bits, rows, isSecond).transposed(rows: groups)
         let isRegular = order.indices.allSatisfy { order[$0] == $0 / group }
+        let half = Float(1 << (bits - 1))
+        let statements = try layer.agreeing(
+            with: LayerFacts(bits: bits, zeros: zeros.allSatisfy { $0 == half } ? .symmetric : .asymmetric),
+            scales: [rows, groups], rows, columns)
+        try checkOrder(layer, indices, order, group, statements)
         let codes = GroupedCodes(
             rows: rows, columns: columns, bits: bits,
             codes: PackedWords.downColumns(words, bits: bits, count: columns), group: group,
@@ -40,21 +45,53 @@ enum GPTQScheme: QuantizedScheme {
         return isRegular ? codes.weight() : codes.permuted(groupOfColumn: order)
     }
 
-    private static func refuseTiled(_ layer: QuantizedLayer) throws {
-        let format = layer.configuration["checkpoint_format"]
-        guard format.exists, case let name = try format.string(), ["marlin", "bitblas"].contains(name) else { return }
-        throw RequestError(
-            "\(format.error("\(quoted(name)) has codes in the order of one GPU kernel")); convert the original model, or one "
-                + "saved with the format gptq", status: .unavailable)
+    /// Refuses columns in another order, or in larger groups, than the configuration states.
+    private static func checkOrder(
+        _ layer: QuantizedLayer, _ indices: StoredTensor, _ order: [Int], _ group: Int, _ statements: [LayerStatement]
+    ) throws {
+        let ordering = layer.configuration["desc_act"]
+        if ordering.exists, try !ordering.bool(), !layer.configuration["dynamic"].exists,
+            let index = order.indices.dropFirst().first(where: { order[$0] < order[$0 - 1] })
+        {
+            throw indices.error("\(ordering.place) states that columns are in order", index: index)
+        }
+        let sizes = statements.compactMap { statement -> Int? in
+            if case .group(let size)? = statement.sharing { size } else { nil }
+        }
+        if let largest = sizes.max(), group > largest {
+            throw indices.error("a group has \(group) columns, and the configuration states \(largest)")
+        }
+    }
+
+    /// Returns whether zero points are stored as they are. Both names of the field are in use.
+    private static func isSecondVersion(_ configuration: QuantizationConfiguration) throws -> Bool {
+        var names: [String] = []
+        for key in ["checkpoint_format", "format"] where configuration[key].exists {
+            let field = configuration[key]
+            let name = try field.string().lowercased()
+            guard name == "gptq" || name == "gptq_v2" else { throw unsupported(field, name) }
+            if let first = names.first, first != name { throw field.error("differs from checkpoint_format") }
+            names.append(name)
+        }
+        return names.first == "gptq_v2"
+    }
+
+    /// Returns the error for a layout that is not read.
+    static func unsupported(_ field: JSONField, _ name: String) -> RequestError {
+        let reason =
+            ["marlin", "bitblas"].contains(name)
+            ? "has codes in the order of one GPU kernel" : "is a format of codes that is not supported"
+        return RequestError(
+            "\(field.error("\(quoted(name)) \(reason)")); convert the original model, or one saved with the format gptq",
+            status: .unavailable)
     }
 
     /// Returns the zero points of each group. The first version of the format stores them less 1.
     private static func zeros(
-        _ tensor: StoredTensor, _ layer: QuantizedLayer, _ bits: Int, _ rows: Int
+        _ tensor: StoredTensor, _ layer: QuantizedLayer, _ bits: Int, _ rows: Int, _ isSecond: Bool
     ) throws -> [Float] {
         let stored = PackedWords.alongRows(tensor, bits: bits, count: rows)
-        let format = layer.configuration["checkpoint_format"]
-        if format.exists, try format.string() == "gptq_v2" { return stored.map { Float($0) } }
+        if isSecond { return stored.map { Float($0) } }
         let top = UInt8((1 << bits) - 1)
         guard let index = stored.firstIndex(of: top) else { return stored.map { Float($0) + 1 } }
         let writers = try writers(layer.configuration["meta"]["quantizer"])

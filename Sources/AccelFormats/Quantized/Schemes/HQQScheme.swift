@@ -6,10 +6,16 @@ enum HQQScheme: QuantizedScheme {
     static let title = "HQQ"
     static let mark = ".W_q"
     static let parts = [
-        ".W_q", ".scale", ".zero", ".nbits", ".group_size", ".axis", ".shape", ".packing", ".compute_dtype",
-        ".view_as_float", ".unpack_view_dtype", ".quant_scale", ".quant_zero", ".optimize", ".round_zero",
-        ".channel_wise",
-        ".stores_quant_config", ".encoded_state_dict", ".offload_meta",
+        ".W_q", ".scale", ".zero", ".nbits", ".group_size", ".axis", ".shape", ".packing", ".quant_scale",
+        ".quant_zero",
+    ]
+    static let idleParts = [
+        IdleParts(
+            "flags and types of the tool, which change no weight",
+            [
+                ".compute_dtype", ".view_as_float", ".unpack_view_dtype", ".optimize", ".round_zero", ".channel_wise",
+                ".stores_quant_config", ".encoded_state_dict", ".offload_meta",
+            ])
     ]
 
     static func fits(_ layer: QuantizedLayer) -> Bool { true }
@@ -39,6 +45,13 @@ enum HQQScheme: QuantizedScheme {
             throw scaleTensor.error("\(scales.count) scales and \(zeros.count) zero points do not fit \(count) weights")
         }
         let group = count / scales.count
+        let shape: Shape = axis == 1 ? [scales.count, 1] : [1, scales.count]
+        guard scaleTensor.shape == shape, zeroTensor.shape == shape else {
+            throw scaleTensor.error(
+                "expected \(shape) scales and zero points along the axis \(axis), found \(scaleTensor.shape) and \(zeroTensor.shape)"
+            )
+        }
+        try checkStatements(layer, bits: bits, group: group, axis: axis)
         // The matrix that is packed: a group in each row, or with axis 0 in each column.
         let (rows, columns) = axis == 1 ? (scales.count, group) : (group, scales.count)
         let codes = try unpacked(packed, bits, rows: rows, columns: columns)
@@ -60,6 +73,24 @@ enum HQQScheme: QuantizedScheme {
             sections: [GroupedCodes.packed(codes, bits: bits, sizes[1])]
                 + (name == "float32"
                     ? [ByteView(scales), ByteView(zeros)] : [scaleTensor.bytes, zeroTensor.bytes]))
+    }
+
+    /// Refuses a group, a packing or a configuration that contradicts the tensors.
+    private static func checkStatements(_ layer: QuantizedLayer, bits: Int, group: Int, axis: Int) throws {
+        if let size = layer[".group_size"], size.shape.count == 1, size.integers()[0] != Int64(group) {
+            throw size.error("is \(size.integers()[0]), and groups have \(group) weights")
+        }
+        // The tool's own names of packings are texts of bytes, such as `4bit_u8`.
+        if let packing = layer[".packing"], packing.elementType == .uint8,
+            !String(decoding: packing.byteArray, as: UTF8.self).hasPrefix("\(bits)bit_")
+        {
+            throw packing.error("is not a packing of \(bits) bits")
+        }
+        try layer.agreeing(with: LayerFacts(bits: bits))
+        guard try HQQMethod.states(layer.configuration, bits: bits, group: group, axis: axis) else {
+            throw try layer.mark.error(
+                "has \(bits) bits in groups of \(group) along the axis \(axis), and the configuration states others")
+        }
     }
 
     private static func number(_ layer: QuantizedLayer, _ part: String) throws -> Int {

@@ -12,10 +12,11 @@ enum MLXLayerScheme: QuantizedScheme {
 
     static func weight(of layer: QuantizedLayer) throws -> QuantizedWeight {
         let (codes, scales) = (try layer.matrix(".weight", [.uint32]), try layer.tensor(".scales"))
+        let block = layer.configuration.field
         guard layer.configuration.exists else {
             throw scales.error("config.json has no \(MLXQuantization.key) block, which MLX has for such layers")
         }
-        guard let scheme = try MLXQuantization.scheme(of: layer.name, in: layer.configuration) else {
+        guard let scheme = try MLXQuantization.scheme(of: layer.name, in: block) else {
             throw scales.error("the \(MLXQuantization.key) block of config.json says that the layer is plain")
         }
         let (rows, words) = codes.shape.matrix

@@ -5,7 +5,10 @@ import AccelTensors
 enum TorchAOScheme: QuantizedScheme {
     static let title = "torchao"
     static let mark = "._weight_qdata"
-    static let parts = ["._weight_qdata", "._weight_scale", "._weight_zero_point", "._weight_act_pre_scale"]
+    static let parts = ["._weight_qdata", "._weight_scale", "._weight_zero_point", preScale]
+    static let idleParts = [IdleParts.activations("._weight_act_quant_scale", "._weight_act_quant_zero_point")]
+    /// SmoothQuant and AWQ multiply activations by it before the product.
+    private static let preScale = "._weight_act_pre_scale"
 
     static func fits(_ layer: QuantizedLayer) -> Bool { true }
 
@@ -13,15 +16,20 @@ enum TorchAOScheme: QuantizedScheme {
         let codes = try layer.mark
         switch codes.elementType {
         case .float8e4m3, .float8e5m2:
+            for part in ["._weight_zero_point", preScale] {
+                if let tensor = layer[part] { throw tensor.error("torchao's float8 tensors have none") }
+            }
             return try Float8Scheme.weight(of: layer, codes: mark, scale: "._weight_scale")
         case .int8:
-            let zeros = try layer["._weight_zero_point"].map { _ in
-                try layer.tensor("._weight_zero_point", [.int8]).byteArray.map { Int8(bitPattern: $0) }
+            let rows = try Int8Rows(
+                layer, codes: mark, scales: "._weight_scale", zeros: "._weight_zero_point")
+            guard layer[preScale] != nil else { return rows.weight() }
+            let factors = try layer.tensor(preScale, StoredTensor.scaleTypes)
+            let columns = rows.tiles.columns
+            guard factors.shape == [columns] || factors.shape == [1, columns] else {
+                throw factors.error("expected a factor for each of \(columns) columns, found \(factors.shape)")
             }
-            return try Int8Rows(
-                layer.matrix(mark, [.int8]),
-                scales: layer.tensor("._weight_scale", StoredTensor.scaleTypes).finiteScales(), zeros: zeros
-            ).weight()
+            return rows.scaled(byColumn: try factors.finiteScales(), "act_pre_scale multiplies columns, rounded once")
         default:
             throw RequestError(
                 "\(codes.error("torchao's layout in \(codes.elementType.rawValue) is that of one GPU kernel")); convert the "
@@ -34,7 +42,8 @@ enum TorchAOScheme: QuantizedScheme {
 enum QuantoScheme: QuantizedScheme {
     static let title = "quanto"
     static let mark = ".weight._scale"
-    static let parts = [".weight._data", ".weight._scale", ".input_scale", ".output_scale"]
+    static let parts = [".weight._data", ".weight._scale"]
+    static let idleParts = [IdleParts.activations(".input_scale", ".output_scale")]
 
     static func fits(_ layer: QuantizedLayer) -> Bool { true }
 
@@ -47,9 +56,6 @@ enum QuantoScheme: QuantizedScheme {
         if codes.elementType != .int8 {
             return try Float8Scheme.weight(of: layer, codes: ".weight._data", scale: mark)
         }
-        return try Int8Rows(
-            layer.matrix(".weight._data", [.int8]),
-            scales: layer.tensor(mark, StoredTensor.scaleTypes).finiteScales()
-        ).weight()
+        return try Int8Rows(layer, codes: ".weight._data", scales: mark).weight()
     }
 }

@@ -1,0 +1,97 @@
+import AccelByteIO
+import AccelTensors
+
+/// What a configuration states about the weight of a layer; nil for what it leaves open.
+struct LayerStatement: Sendable {
+    /// The field that states it.
+    let field: JSONField
+    var bits: Int?
+    var isFloat: Bool?
+    var isSymmetric: Bool?
+    var sharing: ScaleSharing?
+    /// The names of the formats of files.
+    var formats: [String]?
+}
+
+/// What the tensors of a layer show.
+struct LayerFacts {
+    enum Zeros {
+        /// The format has none, or none that are stored.
+        case none
+        /// All are that of a symmetric grid.
+        case symmetric
+        case asymmetric
+    }
+
+    let bits: Int
+    var isFloat = false
+    var zeros = Zeros.none
+    /// The name of the format of files, of compressed-tensors.
+    var format: [String] = []
+}
+
+extension LayerStatement {
+    /// Returns how a statement contradicts the tensors of a layer: what it states; nil if it does not.
+    func contradiction(_ facts: LayerFacts, scales: Shape?, _ rows: Int, _ columns: Int) -> String? {
+        if let bits, bits != facts.bits { return "\(bits) bits, and the codes are of \(facts.bits)" }
+        if let isFloat, isFloat != facts.isFloat {
+            return isFloat
+                ? "floating-point codes, and these are integers" : "integer codes, and these are floating-point"
+        }
+        if let formats, !facts.format.isEmpty, !facts.format.contains(where: formats.contains) {
+            return "the format \(quoted(formats.first ?? "")), and the tensors are those of \(facts.format[0])"
+        }
+        switch (isSymmetric, facts.zeros) {
+        case (true, .asymmetric): return "a symmetric grid, and there are zero points"
+        case (false, .none) where !facts.isFloat: return "zero points, and there are none"
+        default: break
+        }
+        guard let sharing, let scales, !sharing.fits(scales, rows, columns) else { return nil }
+        return "\(sharing.text), and scales of \(scales) are not those of \(rows) x \(columns) weights"
+    }
+}
+
+extension QuantizedLayer {
+    /// Returns which weights share a scale: as the configuration states it, or by the shape of the scales where that is the only
+    /// reading.
+    /// - Parameter usual: how weights share scales where the configuration does not state it.
+    /// - Throws: `FormatError` for scales of another shape, or for a configuration that contradicts the tensors.
+    func tiles(
+        of scales: StoredTensor, _ rows: Int, _ columns: Int, _ facts: LayerFacts, usual: ScaleSharing? = nil
+    ) throws -> ScaleTiles {
+        let statements = try agreeing(with: facts, scales: scales.shape, rows, columns)
+        let stated = Set(statements.compactMap { $0.sharing?.tiles(rows, columns) })
+        guard stated.count <= 1 else {
+            throw scales.error(
+                "scales of \(scales.shape) fit several groups of the configuration, which read them in different ways")
+        }
+        if let tiles = stated.first { return tiles }
+        if let usual, usual.fits(scales.shape, rows, columns) { return usual.tiles(rows, columns) }
+        guard let tiles = ScaleTiles(of: scales.shape, rows, columns) else {
+            throw scales.error(
+                "scales of \(scales.shape) do not fit weights of [\(rows),\(columns)], and the configuration does not state "
+                    + "their blocks")
+        }
+        return tiles
+    }
+
+    /// Returns the statements of the configuration about the layer that its tensors agree with; none if it states nothing.
+    /// - Throws: `FormatError` if they contradict every statement.
+    @discardableResult func agreeing(
+        with facts: LayerFacts, scales: Shape? = nil, _ rows: Int = 0, _ columns: Int = 0
+    ) throws -> [LayerStatement] {
+        let statements = try configuration.statements(about: self)
+        let fitting = statements.filter { $0.contradiction(facts, scales: scales, rows, columns) == nil }
+        // The one with the same number of bits is meant most likely.
+        let nearest = statements.first { $0.bits == facts.bits } ?? statements.first
+        guard fitting.isEmpty, let nearest,
+            let reason = nearest.contradiction(facts, scales: scales, rows, columns)
+        else { return fitting }
+        throw try mark.error("\(nearest.field.place) states \(reason)")
+    }
+}
+
+extension JSONField {
+    /// The file's name and the path, for errors at tensors.
+    var place: String { "\(file.split(separator: "/").last.map(String.init) ?? file), field \(path)," }
+}
