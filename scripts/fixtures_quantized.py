@@ -1,7 +1,7 @@
 """Makes Tests/Fixtures/quantized: layers as other tools store quantized weights, and the values that their tools give them.
 
 usage: fixtures_quantized.py [SCHEME...]
-       (wants torch, numpy, safetensors, transformers, compressed-tensors, bitsandbytes, hqq, optimum-quanto, torchao)
+       (wants torch, numpy, safetensors, transformers, compressed-tensors, bitsandbytes, hqq, optimum-quanto, torchao, mlx[cpu])
 `SCHEME.safetensors` holds tensors named as in a checkpoint, with the configuration and the libraries in its metadata (`config`, `made_by`), and
 `golden.NAME` in float32: the decoded weight NAME. The values are those of the reference library (compressed-tensors,
 bitsandbytes, hqq, quanto, torchao, transformers). GPTQ and AWQ, whose libraries want a GPU, are packed here in words as
@@ -70,14 +70,18 @@ def gptq():
     gptq_layer(tensors, "ragged", 4, 64, 1, order=True, columns=160)
     gptq_layer(tensors, "uneven", 4, 32, 1, order=True, uneven=True)
     gptq_layer(tensors, "sorted", 4, 32, 1, uneven=True)
-    return {"quant_method": "gptq", "bits": 4}, tensors
+    return {
+        "quant_method": "gptq", "bits": 4, "sym": False, "desc_act": True, "checkpoint_format": "gptq", "damp_percent": 0.01,
+        "dynamic": {"+:.*bits2": {"bits": 2}, "+:.*3": {"bits": 3}, "+:.*bits8": {"bits": 8}, "-:.*head": {}},
+    }, tensors
 
 
 def gptq_v2():
     tensors = {}
     for bits in (2, 3, 4, 8):
         gptq_layer(tensors, f"bits{bits}", bits, 32, 2, seed=bits + 20)
-    return {"quant_method": "gptq", "bits": 4, "checkpoint_format": "gptq_v2"}, tensors
+    # Either name of the field is in use.
+    return {"quant_method": "gptq", "format": "gptq_v2", "group_size": 32}, tensors
 
 
 def awq():
@@ -93,7 +97,7 @@ def awq():
         return words(stream(shuffled, 4))
 
     values = scales.float().numpy().repeat(group, 0).T * (codes - zeros.repeat(group, 0).T)
-    return {"quant_method": "awq", "bits": 4, "group_size": group, "version": "gemm"}, {
+    return {"quant_method": "awq", "bits": 4, "group_size": group, "version": "gemm", "zero_point": True}, {
         "layer.qweight": pack(codes.T), "layer.qzeros": pack(zeros), "layer.scales": scales,
         "golden.layer.weight": words(values.astype(numpy.float32)),
     }
@@ -121,7 +125,7 @@ def bitsandbytes():
     codes, largest, _ = functional.int8_vectorwise_quant(random(48, 64).half())
     tensors |= {"int8.weight": codes, "int8.SCB": largest, "int8.weight_format": torch.tensor(0, dtype=torch.uint8)}
     tensors["golden.int8.weight"] = codes.float() * (largest / 127)[:, None]
-    return {"quant_method": "bitsandbytes"}, tensors
+    return {"quant_method": "bitsandbytes", "bnb_4bit_compute_dtype": "float32", "llm_int8_threshold": 6.0}, tensors
 
 
 def packed():
@@ -147,7 +151,79 @@ def packed():
     scales = torch.rand(32, 1, generator=generator).bfloat16()
     tensors |= {"int8.weight": codes, "int8.weight_scale": scales, "int8.input_scale": torch.ones(1)}
     tensors["golden.int8.weight"] = codes.float() * scales.float()
-    return {"quant_method": "compressed-tensors", "format": "mixed-precision"}, tensors
+    groups = {f"bits{bits}{end}": {
+        "targets": [f"bits{bits}{end}"], "format": "pack-quantized", "weights": {
+            "num_bits": bits, "type": "int", "symmetric": not end, "strategy": "group", "group_size": 32, "dynamic": False,
+            "observer": "minmax"}} for bits in (2, 3, 4, 8) for end in ("", "_zeros")}
+    groups["rows"] = {"targets": ["int8"], "format": "int-quantized", "weights": {"num_bits": 8, "strategy": "channel"},
+                      "input_activations": {"num_bits": 8, "dynamic": True, "strategy": "token"}}
+    # Columns in the order of activations, as versions before 2026 write them.
+    order = torch.randperm(96, generator=generator) // 32
+    tensors |= {f"ordered.{part}": tensors[f"bits4.{part}"].clone() for part in ("weight_packed", "weight_scale", "weight_shape")}
+    tensors["ordered.weight_g_idx"] = order.int()
+    scales = tensors["ordered.weight_scale"].float()
+    codes = tensors["golden.bits4.weight"] / scales.repeat_interleave(32, 1)
+    tensors["golden.ordered.weight"] = (codes.round() * scales[:, order]).contiguous()
+    groups["ordered"] = {"targets": ["ordered"], "format": "pack-quantized", "weights": {
+        "num_bits": 4, "strategy": "group", "group_size": 32, "actorder": "group"}}
+    codes = torch.randint(-128, 128, (16, 32), generator=generator, dtype=torch.int8)
+    scales, zeros = torch.rand(16, 1, generator=generator), torch.randint(-9, 9, (16, 1), generator=generator, dtype=torch.int8)
+    tensors |= {"int8_zeros.weight": codes, "int8_zeros.weight_scale": scales, "int8_zeros.weight_zero_point": zeros}
+    tensors["golden.int8_zeros.weight"] = (codes.float() - zeros.float()) * scales
+    groups["zeros"] = {"targets": ["int8_zeros"], "weights": {"num_bits": 8, "strategy": "channel", "symmetric": False}}
+    return {
+        "quant_method": "compressed-tensors", "format": "mixed-precision", "quantization_status": "compressed", "config_groups": groups,
+        "ignore": ["lm_head"], "kv_cache_scheme": None, "transform_config": {}, "sparsity_config": {}, "version": "0.20.0",
+    }, tensors
+
+
+def blocks():
+    """Sizes where numbers of scales coincide: as many blocks as rows, as many groups as rows, the same tiles of 96 and of 128."""
+    tensors, groups = {}, {}
+    generator = torch.Generator().manual_seed(31)
+
+    def layer(name, rows, columns, height, width, kind="int", **arguments):
+        down, across = -(-rows // height), -(-columns // width)
+        scales = torch.rand(down, across, generator=generator) * 0.02 + 0.001
+        if kind == "int":
+            codes = torch.randint(-127, 128, (rows, columns), generator=generator, dtype=torch.int8)
+        else:
+            codes = (random(rows, columns) * 100).to(torch.float8_e4m3fn)
+        tensors[f"{name}.weight"], tensors[f"{name}.weight_scale"] = codes, scales
+        factors = scales.repeat_interleave(height, 0)[:rows].repeat_interleave(width, 1)[:, :columns]
+        tensors[f"golden.{name}.weight"] = (codes.float() * factors).contiguous()
+        groups[name] = {"targets": [name], "weights": {"num_bits": 8, "type": kind} | arguments}
+
+    layer("int8_blocks", 64, 64, 8, 8, strategy="block", block_structure=[8, 8])
+    layer("int8_wide_blocks", 32, 64, 16, 32, strategy="block", block_structure="16x32")
+    layer("int8_groups", 16, 256, 1, 16, strategy="group", group_size=16)
+    layer("int8_square", 16, 16, 1, 16, strategy="channel")
+    layer("float8_blocks", 130, 130, 96, 96, "float", strategy="block", block_structure=[96, 96])
+    layer("float8_rows", 16, 64, 1, 64, "float", strategy="block", block_structure=[1, 64])
+    layer("float8_tall", 40, 64, 20, 64, "float", strategy="block", block_structure=[20, 64])
+    return {"quant_method": "compressed-tensors", "format": "naive-quantized", "config_groups": groups}, tensors
+
+
+def float8_blocks():
+    """Blocks of 96 x 96 whose scales have the shape of blocks of 128 x 128, decoded by transformers' code."""
+    from transformers.integrations.finegrained_fp8 import _dequantize_fp8_weight
+
+    codes = (random(130, 130) * 100).to(torch.float8_e4m3fn)
+    scales = torch.rand((2, 2), generator=torch.Generator().manual_seed(7)) * 0.01
+    return {"quant_method": "fp8", "weight_block_size": [96, 96], "activation_scheme": "dynamic"}, {
+        "layer.weight": codes, "layer.weight_scale_inv": scales,
+        "golden.layer.weight": _dequantize_fp8_weight(codes, scales, [96, 96], torch.float32).contiguous()}
+
+
+def mlx():
+    import mlx.core as mx
+
+    mx.set_default_device(mx.cpu)
+    parts = mx.quantize(mx.array(random(16, 64).numpy()), group_size=32, bits=4)
+    golden = numpy.array(mx.dequantize(*parts, group_size=32, bits=4))
+    return {"bits": 4, "group_size": 32, "plain": False}, {
+        **{f"layer.{name}": words(numpy.array(part)) for name, part in zip(("weight", "scales", "biases"), parts)},
+        "plain.weight": random(4, 4), "golden.plain.weight": random(4, 4), "golden.layer.weight": words(golden)}
 
 
 def float8():
@@ -166,7 +242,8 @@ def float8():
     powers = torch.arange(110, 126, dtype=torch.uint8).reshape(8, 2)
     tensors |= {"mx.weight": codes, "mx.weight_scale": powers}
     tensors["golden.mx.weight"] = codes.float() * torch.exp2(powers.float() - 127).repeat_interleave(32, 1)
-    return {"quant_method": "fp8", "weight_block_size": [128, 128]}, tensors
+    # Without a method: the shapes of scales have only one reading.
+    return {}, tensors
 
 
 def float4():
@@ -182,8 +259,9 @@ def float4():
     blocks = torch.randint(0, 256, (2, 6, 3, 16), generator=generator, dtype=torch.uint8)
     exponents = torch.randint(110, 130, (2, 6, 3), generator=generator, dtype=torch.uint8)
     experts = convert_moe_packed_tensors(blocks, exponents, dtype=torch.float32).transpose(1, 2).contiguous()
-    return {"quant_method": "compressed-tensors"}, {
-        "mx.weight_packed": codes, "mx.weight_scale": powers,
+    # Of several tools, so without a method.
+    return {}, {
+        "mx.weight_packed": codes, "mx.weight_scale": powers, "mx.weight_shape": torch.tensor([16, 96]),
         "golden.mx.weight": values * torch.exp2(powers.float() - 127).repeat_interleave(32, 1),
         "nv.weight_packed": codes.clone(), "nv.weight_scale": scales, "nv.weight_global_scale": whole,
         "golden.nv.weight": values * (scales.float() / whole).repeat_interleave(16, 1),
@@ -214,6 +292,11 @@ def hqq():
             meta = meta | {"scale": meta["scale"].double(), "zero": meta["zero"].double(), "compute_dtype": torch.float64}
             # The exact number, rounded once.
             tensors[f"golden.{name}.weight"] = Quantizer.dequantize(codes, meta).double().float().contiguous()
+    # What the tool stores beside a layer: the packing as a text, and flags.
+    tensors |= {
+        "bits4_axis1.packing": torch.tensor(list(b"4bit_u8"), dtype=torch.uint8), "bits4_axis1.quant_scale": torch.tensor(0),
+        "bits4_axis1.quant_zero": torch.tensor(0), "bits4_axis1.channel_wise": torch.tensor(1),
+    }
     # Groups across the ends of rows, and scales that no product with a zero point has exactly.
     for axis in (1, 0):
         name = f"across_axis{axis}"
@@ -246,37 +329,50 @@ def quanto():
 
 
 def torchao():
-    codes = (random(32, 64) * 300).to(torch.int8)
-    scales = random(32, 1).abs() + 0.001
-    floats = (random(32, 64) * 100).to(torch.float8_e4m3fn)
-    groups, zeros = random(32, 2).abs().bfloat16(), torch.randint(-8, 8, (32, 2), dtype=torch.int8)
-    return {"quant_method": "torchao"}, {
-        "int8._weight_qdata": codes, "int8._weight_scale": scales,
-        "int8._weight_zero_point": torch.zeros(32, 1, dtype=torch.int8), "golden.int8.weight": codes.float() * scales,
-        "float8._weight_qdata": floats, "float8._weight_scale": scales.clone(), "golden.float8.weight": floats.float() * scales,
-        "groups._weight_qdata": codes.clone(), "groups._weight_scale": groups, "groups._weight_zero_point": zeros,
-        "golden.groups.weight": (codes.float() - zeros.float().repeat_interleave(32, 1))
-        * groups.float().repeat_interleave(32, 1),
-    }
+    from torchao.prototype.safetensors.safetensors_support import flatten_tensor_state_dict
+    from torchao.quantization import Float8WeightOnlyConfig, Int8WeightOnlyConfig, IntxWeightOnlyConfig, PerGroup, quantize_
+
+    layers = {
+        "int8": Int8WeightOnlyConfig(version=2), "float8": Float8WeightOnlyConfig(), "scaled": Int8WeightOnlyConfig(version=2),
+        "groups": IntxWeightOnlyConfig(weight_dtype=torch.int4, granularity=PerGroup(32))}
+    weights, tensors = {}, {}
+    for name, config in layers.items():
+        module = torch.nn.Sequential()
+        module.add_module(name, torch.nn.Linear(64, 32, bias=False))
+        module[0].weight.data = random(32, 64)
+        quantize_(module, config)
+        weight = module[0].weight.data
+        if name == "scaled":
+            # As SmoothQuant and AWQ do; static scales of activations beside it.
+            weight.act_pre_scale = torch.rand(64, generator=torch.Generator().manual_seed(1)) + 0.5
+            weight.act_quant_scale = torch.tensor([[0.25]])
+            # The product with plain activations, column by column.
+            tensors["golden.scaled.weight"] = torch.nn.functional.linear(torch.eye(64), weight).T.contiguous()
+        else:
+            tensors[f"golden.{name}.weight"] = weight.dequantize().float().contiguous()
+        weights[f"{name}.weight"] = weight
+    parts, metadata = flatten_tensor_state_dict(weights)
+    return {"quant_method": "torchao", "quant_type": {"default": {"_type": "Int8WeightOnlyConfig", "_version": 2}}}, tensors | {
+        key: value.contiguous() for key, value in parts.items()}, metadata
 
 
 # The libraries that made the codes, or the values, of a scheme; their versions are in the metadata of its file.
 LIBRARIES = {
     "bitsandbytes": ["bitsandbytes"], "packed": ["compressed-tensors"], "float4": ["transformers"], "hqq": ["hqq"],
-    "quanto": ["optimum-quanto"],
+    "quanto": ["optimum-quanto"], "torchao": ["torchao"], "mlx": ["mlx"], "float8_blocks": ["transformers"],
 }
-SCHEMES = [gptq, gptq_v2, awq, bitsandbytes, packed, float8, float4, hqq, quanto, torchao]
+SCHEMES = [gptq, gptq_v2, awq, bitsandbytes, packed, blocks, float8, float8_blocks, float4, hqq, quanto, torchao, mlx]
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for scheme in SCHEMES:
         if sys.argv[1:] and scheme.__name__ not in sys.argv[1:]:
             continue
-        config, tensors = scheme()
+        config, tensors, *more = scheme()
         libraries = [f"{name} {importlib.metadata.version(name)}" for name in LIBRARIES.get(scheme.__name__, []) + ["torch"]]
         metadata = {
-            "format": "pt", "config": json.dumps({"quantization_config": config}), "made_by": ", ".join(libraries),
-        }
+            "format": "pt", "config": json.dumps({"quantization" if scheme is mlx else "quantization_config": config}), "made_by": ", ".join(libraries),
+        } | (more[0] if more else {})
         path = FOLDER / f"{scheme.__name__}.safetensors"
         safetensors.torch.save_file(tensors, path, metadata=metadata)
         path.chmod(0o644)

@@ -14,7 +14,11 @@ extension Attack {
 
     static let hqq: [Attack] = [
         Attack("HQQ as it is", hqqLayer.encoded, .accepted),
-        Attack("HQQ of columns", hqqLayer.replacing("x.axis", by: TensorFile.longs([0], [])).encoded, .accepted),
+        Attack(
+            "HQQ of columns",
+            hqqLayer.replacing("x.axis", by: TensorFile.longs([0], []))
+                .replacing("x.scale", by: TensorFile.floats([1, 2, 3, 4, 5, 6], [1, 6]))
+                .replacing("x.zero", by: TensorFile.floats([1, 2, 3, 4, 5, 6], [1, 6])).encoded, .accepted),
         bad("HQQ with 7 bits", hqqLayer, ".nbits", TensorFile.longs([7], []), at: ".W_q", "are not HQQ's"),
         bad("HQQ with -2^63 bits", hqqLayer, ".nbits", TensorFile.longs([.min], []), at: ".W_q", "are not HQQ's"),
         bad("HQQ with a real number of bits", hqqLayer, ".nbits", TensorFile.floats([4], []), "expected an integer"),
@@ -64,8 +68,11 @@ extension Attack {
         ),
         bad("packed codes with 5 rows", packedLayer, ".weight_shape", TensorFile.longs([5, 16]), "do not fit"),
         bad(
-            "packed codes with 3 groups", packedLayer, ".weight_scale", TensorFile.floats([1, 2, 3], [1, 3]), "4 rows"),
-        bad("packed codes with no scales", packedLayer, ".weight_scale", TensorFile.floats([], [4, 0]), "a matrix"),
+            "packed codes with 3 groups", packedLayer, ".weight_scale", TensorFile.floats([1, 2, 3], [1, 3]),
+            "scales of [1,3] do not fit"),
+        bad(
+            "packed codes with no scales", packedLayer, ".weight_scale", TensorFile.floats([], [4, 0]),
+            "expected scales"),
         bad(
             "packed codes with zero points of one row", packedLayer, ".weight_zero_point",
             TensorFile.words([1, 2], [2, 1]), "expected I32 [1,2]"),
@@ -116,17 +123,16 @@ extension Attack {
 
     static let integers: [Attack] = [
         Attack("int8 as it is", integerLayer.encoded, .accepted),
-        bad("int8 with no scales", integerLayer, ".weight_scale", TensorFile.floats([]), at: ".weight", "0 scales"),
+        bad("int8 with no scales", integerLayer, ".weight_scale", TensorFile.floats([]), "scales of [0]"),
         bad(
-            "int8 with 3 scales", integerLayer, ".weight_scale", TensorFile.floats([1, 2, 3]), at: ".weight", "3 scales"
+            "int8 with 3 scales", integerLayer, ".weight_scale", TensorFile.floats([1, 2, 3]), "scales of [3]"
         ),
         bad(
             "int8 with 12 scales", integerLayer, ".weight_scale",
             TensorFile.floats([Float](repeating: 1, count: 12), [4, 3]),
-            at: ".weight", "12 scales"),
+            "scales of [4,3]"),
         bad(
             "int8 with one zero point", integerLayer, ".weight_zero_point", TensorFile.bytes([1], as: "I8"),
-            at: ".weight",
-            "4 scales"),
+            "expected I8 [4,1]"),
     ]
 }
