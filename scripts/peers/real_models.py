@@ -70,12 +70,12 @@ def main():
                 if scheme == "keep" and name != "smollm2.gguf":
                     continue  # No weight of these is encoded.
                 package = scratch / "model.accelpkg"
-                made = run("convert", model, "--compress", scheme, "-o", package, "--force", "--no-cache")
+                made = run("convert", model, "--compress", scheme, "-o", package, "--no-cache")
                 expect(f"{name} {scheme} converts", made, [0])
                 for seed in SEEDS if made.returncode == 0 else ():
                     expect(f"{name} {scheme} seed {seed}", run("verify", package, "--against", model, "--seed", seed), [0])
             package = scratch / "small.accelpkg"
-            made = run("convert", model, "--compress", "int8", *SHAPES[name], "-o", package, "--force", "--no-cache")
+            made = run("convert", model, "--compress", "int8", *SHAPES[name], "-o", package, "--no-cache")
             expect(f"{name} converts to small shapes", made, [0])
             expect(f"{name} self test", run("verify", package, "--against", model, "--self-test"), [0])
             if not (model / "model.safetensors").is_file():
