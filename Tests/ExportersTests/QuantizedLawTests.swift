@@ -262,6 +262,10 @@ struct QuantizedLawTests {
         #expect(refusal("[1, 64]", "[64, 1]") != nil)
         #expect(refusal("\"int4\"", "\"int2\"")?.contains("int2") == true)
         #expect(refusal("Int8Tensor", "Int4Tensor")?.contains("Int4Tensor") == true)
+        // The product of the tool does not subtract zero points of rows.
+        let zeros = try #require(fixture.layers.first { $0.name == "int8._weight_zero_point" })
+        let others = fixture.layers.filter { $0.name != zeros.name } + [flipped(zeros, isLowest: true)]
+        #expect(fixture.refusal(others)?.contains("does not subtract") == true)
         #expect(refusal("reduce_range", "hadamard")?.contains("hadamard") == true)
         #expect(refusal("act_pre_scale", "act_post_scale")?.contains("act_post_scale") == true)
     }

@@ -78,10 +78,11 @@ struct QuantizedSourceTests {
 
     @Test("what is decoded to floats is named with its reason")
     func remarks() throws {
-        // A table of other numbers.
+        // A table of which some numbers differ in the last place.
         let layers = try fixture("bitsandbytes").filter { $0.name.hasPrefix("fp4.") }.map { tensor in
             guard tensor.name.hasSuffix(".quant_map") else { return tensor }
-            return StoredTensor(name: tensor.name, floats: tensor.floats().map { $0 * 1.5 }, shape: tensor.shape)
+            return StoredTensor(
+                name: tensor.name, floats: tensor.floats().map { $0 * (1 + Float.ulpOfOne) }, shape: tensor.shape)
         }
         try opened(#"{"quant_method": "bitsandbytes"}"#, layers) { source in
             #expect(source.remarks.contains { $0.contains("no scheme has its table") && $0.contains("fp4.weight") })

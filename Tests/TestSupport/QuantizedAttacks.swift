@@ -101,7 +101,11 @@ extension Attack {
         bad("AWQ with words as bytes", awqLayer, ".qweight", TensorFile.bytes([1, 2, 3, 4]), "expected I32"),
     ]
 
-    private static let entries: [Float] = (0..<16).map { Float($0) / 8 - 1 }
+    /// The table of NF4.
+    private static let entries: [Float] = [
+        -1, -0.6961928, -0.52507305, -0.3949175, -0.28444138, -0.18477343, -0.09105004, 0, 0.0795803, 0.1609302,
+        0.2461123, 0.33791524, 0.44070983, 0.562617, 0.72295684, 1,
+    ]
     private static let mark = ".weight.quant_state.bitsandbytes__nf4"
     private static func state(_ text: String) -> (String, [Int], [UInt8]) { TensorFile.bytes(Array(text.utf8)) }
 
@@ -123,6 +127,10 @@ extension Attack {
             "bitsandbytes with a byte too few", nestedLayer, ".weight", TensorFile.bytes([1, 2, 3], [3, 1]), "48 bytes"),
         bad("bitsandbytes with 2 scales", nestedLayer, ".weight.absmax", TensorFile.bytes([1, 2]), "expected U8 [3]"),
         bad("bitsandbytes without scales", nestedLayer, ".weight.absmax", nil, at: mark, "there is no"),
+        Attack(
+            "bitsandbytes with another table",
+            nestedLayer.replacing("x.weight.quant_map", by: TensorFile.floats(entries.map { $0 / 2 })).encoded,
+            .refused(.tensor("x.weight.quant_map", index: 0), "NF4 has -1.0 there")),
         bad(
             "bitsandbytes with a table of 15", nestedLayer, ".weight.quant_map",
             TensorFile.floats(Array(entries.dropLast())), "expected F32 [16]"),

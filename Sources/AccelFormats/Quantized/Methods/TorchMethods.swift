@@ -47,9 +47,21 @@ enum TorchAOMethod: QuantizationMethod {
             // An empty block is the whole tensor.
             statement.sharing = try block.array().isEmpty ? .tensor : block.blockSharing()
         }
+        try refuseUnusedZeros(layer, name, statement.sharing)
         try description.refuseUnread(inertAttributes.under(attributes.path)) { _ in "quantize the original model again"
         }
         return [statement]
+    }
+
+    /// Refuses zero points of rows in tensors whose product does not subtract them, though `dequantize` does.
+    private static func refuseUnusedZeros(_ layer: QuantizedLayer, _ kind: String, _ sharing: ScaleSharing?) throws {
+        guard kind == "Int8Tensor", let zeros = layer["._weight_zero_point"],
+            zeros.byteArray.contains(where: { $0 != 0 }), let columns = try layer.mark.shape.dimensions.last
+        else { return }
+        if case .block(_, let width)? = sharing, width < columns { return }
+        throw RequestError(
+            "\(zeros.error("torchao's product does not subtract such zero points, which are not supported"))",
+            status: .unavailable)
     }
 
     /// Refuses codes outside of the range of their type, such as `int4`.

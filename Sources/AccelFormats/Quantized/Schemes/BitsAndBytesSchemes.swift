@@ -45,6 +45,7 @@ extension BitsAndBytesTableScheme {
         try checkState(layer)
         let scales = try scales(layer, (count + block - 1) / block)
         let table = try layer.tensor(".weight.quant_map", [.float32], [16]).finiteScales()
+        try checkTable(table, layer)
         let bytes = packed.byteArray
         let steps = [128, 64, 32, 16].filter { block % $0 == 0 }
         guard let (codec, ranks) = codec(of: table), let widest = steps.first else {
@@ -74,6 +75,16 @@ extension BitsAndBytesTableScheme {
         return .encoded(
             codec: "flat:row=\(row)+\(scheme(step))", shape: shape,
             sections: [ByteView(codes + padding), ByteView(places)])
+    }
+
+    /// Refuses another table than the tool's own: its product decodes by the kind alone, and does not read the table.
+    private static func checkTable(_ table: [Float], _ layer: QuantizedLayer) throws {
+        let half: [Float] = [0, 1 / 192, 2 / 3, 1, 1 / 3, 1 / 2, 1 / 6, 1 / 4]
+        let own = mark.hasSuffix("nf4") ? NF4Codec.table : half + half.map { -$0 }
+        // Versions of the tool differ in the last places.
+        guard let index = zip(table, own).enumerated().first(where: { abs($1.0 - $1.1) > 1e-6 })?.offset else { return }
+        throw try layer.tensor(".weight.quant_map").error(
+            "is \(table[index]), and \(title) has \(own[index]) there", index: index)
     }
 
     private static var stateFields: Set<String> {
