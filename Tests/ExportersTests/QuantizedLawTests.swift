@@ -246,6 +246,30 @@ struct QuantizedLawTests {
         #expect(refusal(nil, #"{"group_size": 32}"#) != nil)
     }
 
+    @Test("ModelOpt's file beside config.json states how weights share scales")
+    func modelOpt() throws {
+        let fixture = try QuantizedFixture("float8")
+        func refusal(_ layer: String, _ text: String) -> String? {
+            do {
+                return try QuantizedFixture.opened(
+                    fixture.layers.filter { $0.name.hasPrefix("\(layer).") }, "{}",
+                    files: ["hf_quant_config.json": text]
+                ) { _ in nil }
+            } catch { return "\(error)" }
+        }
+        func document(_ algorithm: String, _ more: String = "") -> String {
+            #"{"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "\#(algorithm)"\#(more)}}"#
+        }
+        #expect(
+            refusal("tensor", document("FP8", #", "kv_cache_quant_algo": "FP8", "exclude_modules": ["head"]"#)) == nil)
+        #expect(refusal("rows", document("FP8_PER_CHANNEL_PER_TOKEN")) == nil)
+        #expect(refusal("rows", document("FP8"))?.contains("states one scale") == true)
+        #expect(refusal("tensor", document("W4A8_AWQ"))?.contains("W4A8_AWQ") == true)
+        #expect(
+            refusal("tensor", document("FP8", #", "rotation": 1"#))?.contains(
+                "hf_quant_config.json:quantization.rotation") == true)
+    }
+
     @Test("the metadata of torchao's files are checked against the tensors")
     func metadata() throws {
         let fixture = try QuantizedFixture("torchao")

@@ -57,7 +57,7 @@ struct QuantizationConfiguration: Sendable {
         guard let field else { return QuantizationMethods.unnamed }
         let key = field["quant_method"]
         // mlx-lm repeats its block, in a copy with the method of the model that it quantized.
-        if field.path.hasSuffix(MLXQuantization.key) { return MLXMethod.self }
+        if usual == nil, field.path.hasSuffix(MLXQuantization.key) { return MLXMethod.self }
         guard let name = key.exists ? try key.string() : usual else { return QuantizationMethods.marked(field) }
         if let reason = QuantizedSchemes.refused[name] {
             let error = key.error("\(name) \(reason), and is not supported")
