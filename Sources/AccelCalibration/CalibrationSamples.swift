@@ -51,7 +51,7 @@ public struct CalibrationSamples: Sendable {
     public init?(
         _ tensors: [StoredTensor], for part: Program, file: String, shared: [String: Int] = [:]
     ) throws {
-        let given = SampleInputs(tensors, file: file)
+        let given = try SampleInputs(tensors, file: file).withoutLeadingPadding(for: [part.interface])
         guard part.inputs.contains(where: { given.tensors[$0.name] != nil }) else { return nil }
         self.part = part
         if part.input(.attentionMask) == nil { try part.input(.tokens).map { try given.requireMask(over: $0.name) } }
@@ -148,7 +148,9 @@ private struct SampleCutter {
         }
         self.mask = flags.map { $0 != 0 }
         positions = mask.shape.dimensions[1]
-        let counted = part.input(.attentionMask) ?? part.input(.tokens) ?? part.input(.audio)
+        // An encoder without a mask input sees padding too, so that none can be left out.
+        let tokens = part.input(.position).flatMap { _ in part.input(.tokens) }
+        let counted = part.input(.attentionMask) ?? tokens ?? part.input(.audio)
         let dimensions = counted.map { part.type(of: $0.value).dimensions } ?? []
         length = dimensions.count == 2 && dimensions[0].name == batch ? dimensions[1].name : nil
     }

@@ -195,7 +195,7 @@ extension SampleInputs {
     }
 
     /// Returns the position after the last one that a mask shows, for each sample.
-    private static func lengths(of mask: HostTensor) -> [Int] {
+    package static func lengths(of mask: HostTensor) -> [Int] {
         let width = max(mask.shape.dimensions.last ?? 0, 1)
         let flags = mask.flags
         return stride(from: 0, to: flags.count, by: width).map { start in

@@ -5,6 +5,11 @@ import AccelPrograms
 import AccelTensors
 
 extension CoreMLPackage {
+    /// The recorded interfaces of all functions; none for packages of other tools.
+    var functionInterfaces: [Interface] {
+        get throws { try model.interfaces.compactMap { try interface(of: $0.function) } }
+    }
+
     /// Checks that a function may take a file's inputs: all of them in one of its sizes, or some of them as samples that it runs on one
     /// after the other.
     /// - Throws: `RequestError` (unavailable) with the tensors of the file and the inputs of the functions.

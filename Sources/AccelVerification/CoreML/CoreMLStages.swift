@@ -203,7 +203,9 @@ struct CoreMLStages: StageRunner {
                 report.leaveOut(
                     run.function, taken: runs.compactMap(\.sample?.rows.own), of: runs.first?.sample?.samples)
             }
-            guard !done.isEmpty else { throw package.noFunction(takes: try InputMatcher(file: path)) }
+            guard !done.isEmpty else {
+                throw package.noFunction(takes: try InputMatcher(file: path, for: package.functionInterfaces))
+            }
             report.countRuns(count)
             report.joinSamples()
         }
@@ -235,7 +237,7 @@ struct CoreMLStages: StageRunner {
         case .golden(let golden) where golden.isDecoding:
             try package.decoding(of: golden, programs ?? [], stored: stored, limits: limits)
         case .file(let path):
-            if let programs, let given = try InputMatcher(file: path).samples {
+            if let programs, let given = try InputMatcher(file: path, for: package.functionInterfaces).samples {
                 try package.decoding(of: given, programs, stored: stored, limits: limits)
             } else {
                 nil

@@ -130,7 +130,7 @@ public struct RecordedRuns: Sendable {
             switch source {
             case .seeded: nil
             case .golden(let golden): InputMatcher(golden: golden)
-            case .file(let path): try InputMatcher(file: path)
+            case .file(let path): try InputMatcher(file: path, for: package.functionInterfaces)
             }
         func recorded(_ index: Int, leavingOut leavesOut: Bool) throws -> (inputs: [[String: HostTensor]], leftOut: Int)
         {

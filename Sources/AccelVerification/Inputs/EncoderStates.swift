@@ -59,7 +59,7 @@ struct EncoderStates {
 
     /// What to say of an input of an encoder that the file has in other sizes; nil if it has none.
     private func otherSizes(in file: String) -> String? {
-        guard let tensors = try? InputMatcher(file: file).tensors else { return nil }
+        guard let tensors = try? InputMatcher(file: file, for: []).tensors else { return nil }
         let makers = Set(program.functions.flatMap(\.interface.links).map(\.part))
         for function in program.functions where makers.contains(function.part) {
             for port in function.inputs {

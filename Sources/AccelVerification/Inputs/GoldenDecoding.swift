@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelCPURuntime
+import AccelCalibration
 import AccelPrograms
 import AccelTensors
 
@@ -15,9 +16,12 @@ struct GoldenDecoding {
     }
     /// The sequences of blocks. Each starts with an empty cache.
     let sequences: [[Block]]
+    /// For each row, the tokens that the golden's mask shows; nil if all count.
+    let lengths: [Int]?
 
-    /// - Throws: `RequestError` with exit status 3 when no function takes the golden's blocks.
+    /// - Throws: `RequestError` with exit status 3 when no function takes the golden's blocks; `RequestError` for padding in front of tokens.
     init(_ program: ModelPlan, golden: Golden) throws {
+        lengths = try golden.tokenCounts(for: program)
         let prefill = golden.prefillLength
         let plan = DecodingPlan(program, Self.inputs(of: golden, for: program))
         let count = plan?.count ?? 0

@@ -32,7 +32,7 @@ public enum InputSource: Sendable {
             let isMasked =
                 switch self {
                 case .seeded: false
-                case .file(let path): try InputMatcher(file: path).tensors[SampleInputs.maskName] != nil
+                case .file(let path): try InputMatcher(file: path, for: []).tensors[SampleInputs.maskName] != nil
                 case .golden(let golden): golden.inputs[SampleInputs.maskName] != nil
                 }
             return isMasked
@@ -112,8 +112,10 @@ struct InputMatcher {
         file = golden.path
     }
 
-    init(file path: String) throws {
-        let samples = SampleInputs(try SafetensorsFile.reading { try SafetensorsFile(path) }.tensors, file: path)
+    /// - Parameter interfaces: of the functions that take the inputs, for which padding in front of samples is moved behind them.
+    init(file path: String, for interfaces: [Interface]) throws {
+        let samples = try SampleInputs(SafetensorsFile.reading { try SafetensorsFile(path) }.tensors, file: path)
+            .withoutLeadingPadding(for: interfaces)
         (file, tensors, self.samples) = (path, samples.tensors, samples)
     }
 

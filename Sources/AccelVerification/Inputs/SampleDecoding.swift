@@ -53,17 +53,14 @@ struct SampleDecoding {
         {
             throw RequestError("\(samples.file): \"\(port.name)\": \(reason)")
         }
-        let shown = samples.tensors[SampleInputs.maskName].flatMap { mask in
-            mask.shape == tokens.shape ? HostTensor(mask).flags : nil
-        }
+        let mask = samples.tensors[SampleInputs.maskName].flatMap { $0.shape == tokens.shape ? HostTensor($0) : nil }
+        let shown = mask.map { SampleInputs.lengths(of: $0) }
         var sequences: [Sequence] = []
         for start in stride(from: 0, to: count, by: rows) {
             // The last run starts again with the first samples where some are missing, which count once.
             let own = (start..<start + rows).map { $0 % count }
-            let lengths = own.map { row in
-                shown.map { ($0[row * width..<(row + 1) * width].lastIndex(of: true) ?? row * width) - row * width + 1 }
-                    ?? width
-            }
+            // A row without a token that counts has one to run on.
+            let lengths = own.map { row in shown.map { max($0[row], 1) } ?? width }
             let longest = lengths.max() ?? width
             let inputs = given.reduce(into: [String: StoredTensor]()) { inputs, tensor in
                 let isSampled = tensor.value.shape.dimensions.first == count && tensor.value.shape.rank > 1

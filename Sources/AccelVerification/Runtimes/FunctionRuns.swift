@@ -21,12 +21,12 @@ struct FunctionRuns {
         if let golden = source.golden, golden.isDecoding, plan.functions.contains(where: { !$0.states.isEmpty }) {
             done = add(try GoldenDecoding(plan, golden: golden).sequences, functions, golden)
         } else {
-            if let samples = try Self.matcher(source)?.samples, let decoding = try SampleDecoding(plan, samples) {
+            if let samples = try Self.matcher(source, plan)?.samples, let decoding = try SampleDecoding(plan, samples) {
                 done = add(decoding.sequences.map(\.blocks), functions, nil)
             }
             let decoded = done
             for sample in source.golden?.samples.map(Optional.some) ?? [nil] {
-                guard let matcher = try sample.map({ InputMatcher(golden: $0) }) ?? Self.matcher(source) else {
+                guard let matcher = try sample.map({ InputMatcher(golden: $0) }) ?? Self.matcher(source, plan) else {
                     continue
                 }
                 for (index, feed) in try matcher.functions(of: plan) where !decoded.contains(index) {
@@ -69,9 +69,9 @@ struct FunctionRuns {
         return Set(sequences.joined().map(\.step.function))
     }
 
-    private static func matcher(_ source: InputSource) throws -> InputMatcher? {
+    private static func matcher(_ source: InputSource, _ plan: ModelPlan) throws -> InputMatcher? {
         guard case .file(let path) = source else { return nil }
-        return try InputMatcher(file: path)
+        return try InputMatcher(file: path, for: plan.functions.map(\.interface))
     }
 
     private static func run(

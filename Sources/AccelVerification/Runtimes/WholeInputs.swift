@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCalibration
 import AccelPrograms
 import AccelTensors
 
@@ -18,7 +19,8 @@ struct WholeInputs {
         let (given, golden): ([String: StoredTensor]?, Golden?)
         switch source {
         case .seeded: (given, golden) = (nil, nil)
-        case .file(let path): (given, golden) = (try InputMatcher(file: path).tensors, nil)
+        case .file(let path):
+            (given, golden) = (try InputMatcher(file: path, for: programs.map(\.interface)).tensors, nil)
         case .golden(let file): (given, golden) = (file.inputs, file)
         }
         for program in programs {
@@ -109,7 +111,9 @@ struct WholeInputs {
     ) throws {
         guard let whole = given[leading.name], let rows = whole.shape.dimensions.first else { return }
         let isText = program.interface.inputs[leading.name]?.kind == .tokens
-        let masks = program.input(.attentionMask).flatMap { given[$0.name] }
+        let isDecoder = program.input(.position) != nil
+        let maskName = program.input(.attentionMask)?.name ?? (isDecoder ? SampleInputs.maskName : nil)
+        let masks = maskName.flatMap { given[$0] }
         let length = whole.shape.dimensions.last ?? 0
         for row in 0..<rows {
             var count = length

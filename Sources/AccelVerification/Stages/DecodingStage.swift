@@ -43,9 +43,10 @@ struct DecodingStage {
         _ weights: (lossy: Set<String>, wrong: Set<String>),
         options: Parity.Options
     ) throws {
-        let sequences = try GoldenDecoding(program, golden: golden).sequences
+        let decoding = try GoldenDecoding(program, golden: golden)
         self.init(
-            program, model: model, golden, sequences.map { .init(blocks: $0, lengths: nil) }, weights, options: options)
+            program, model: model, golden,
+            decoding.sequences.map { .init(blocks: $0, lengths: decoding.lengths) }, weights, options: options)
     }
 
     init(

@@ -39,7 +39,9 @@ extension ProgramStages {
             return Losses(ranked: estimates(stored, model.weights))
         }
         var found = Losses()
-        let file: InputMatcher? = if case .file(let path) = options.inputs { try InputMatcher(file: path) } else { nil }
+        let interfaces = self.program.functions.map(\.interface)
+        let file: InputMatcher? =
+            if case .file(let path) = options.inputs { try InputMatcher(file: path, for: interfaces) } else { nil }
         let feeds = try file.map(rankedFeeds) ?? feeds
         let drawn = DrawnInputs(
             program, model.functions, seed: options.inputs.samplingSeed,

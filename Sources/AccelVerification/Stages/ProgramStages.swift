@@ -270,7 +270,8 @@ struct ProgramStages: StageRunner {
     /// - Returns: the functions that ran; nil if none takes blocks of tokens.
     private mutating func decodeSamples() throws -> DecodingStage.Result? {
         guard case .file(let path) = options.inputs, model?.reasons.allSatisfy({ $0 == nil }) == true,
-            let inputs = try InputMatcher(file: path).samples, let samples = try SampleDecoding(program, inputs)
+            let inputs = try InputMatcher(file: path, for: program.functions.map(\.interface)).samples,
+            let samples = try SampleDecoding(program, inputs)
         else { return nil }
         let stage = DecodingStage(program, model: model, samples: samples, (lossy, wrong), options: options)
         do {
@@ -294,7 +295,7 @@ struct ProgramStages: StageRunner {
                     .map { ($0.function, $0.feed, sample, false) }
             }
         case .file(let path):
-            let runs = try InputMatcher(file: path).functions(of: program)
+            let runs = try InputMatcher(file: path, for: program.functions.map(\.interface)).functions(of: program)
             return try EncoderStates(program: program, model: model).given(to: runs, file: path)
                 .map { ($0.function, $0.feed, nil, $0.isMade) }
         case .seeded:
