@@ -3,10 +3,17 @@ import AccelPrograms
 import AccelTensors
 
 /// The outputs of a sequence of runs: of those with a row for each token the rows of all blocks after each other; of runs on the rows of
-/// a file's tensors the rows of all; of others, such as logits of the last position only, the values of the last run.
+/// a file's tensors the rows of all; of others, such as logits of the last position only, the values of the last run. Outputs of several
+/// parts of the model are not joined: where they have one name, that of the part is before it.
 struct JoinedOutputs {
-    private var names: [String] = []
-    private var parts: [String: [Part]] = [:]
+    private var names: [Name] = []
+    private var parts: [Name: [Part]] = [:]
+
+    /// An output of all functions of one part of the model.
+    private struct Name: Hashable {
+        let part: String
+        let output: String
+    }
 
     /// An output, and what of it counts.
     private struct Part {
@@ -17,10 +24,12 @@ struct JoinedOutputs {
         let rows: Range<Int>?
     }
 
-    /// - Parameter interface: of the function that made them.
-    mutating func add(_ outputs: [StoredTensor], of step: RunStep, _ interface: Interface) {
+    /// - Parameters:
+    ///   - interface: of the function that made them.
+    ///   - part: the part of the model that the function belongs to.
+    mutating func add(_ outputs: [StoredTensor], of step: RunStep, _ interface: Interface, part: String) {
         for output in outputs {
-            let name = output.name + step.suffix
+            let name = Name(part: part, output: output.name + step.suffix)
             if parts[name] == nil { names.append(name) }
             let isByToken = step.positions != nil && interface.role(of: output.name, .output).positionAxis == 1
             let part = Part(tensor: output, axis: step.isOfRows ? 0 : 1, rows: isByToken ? step.rows : nil)
@@ -29,7 +38,13 @@ struct JoinedOutputs {
     }
 
     /// In the order in which they were first made.
-    var tensors: [StoredTensor] { names.compactMap { name in parts[name].flatMap { Self.joined($0, name: name) } } }
+    var tensors: [StoredTensor] {
+        let shared = Dictionary(grouping: names, by: \.output).filter { $0.value.count > 1 }
+        return names.compactMap { name in
+            let title = shared[name.output] == nil ? name.output : "\(name.part).\(name.output)"
+            return parts[name].flatMap { Self.joined($0, name: title) }
+        }
+    }
 
     /// Tensors that differ on the first axis only, after each other on it, under the name of the first.
     static func joined(_ tensors: [StoredTensor]) -> StoredTensor? {

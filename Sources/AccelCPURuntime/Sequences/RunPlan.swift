@@ -23,8 +23,8 @@ public struct RunPlan: Sendable {
     private let feed: TokenFeed?
     /// The inputs that take tokens and their position; nil if no tokens are taken in blocks.
     private let ports: (tokens: String, position: String)?
-    /// Of the functions.
-    private let interfaces: [Interface]
+    /// The interface of each function, and the part of the model that it belongs to.
+    private let functions: [(interface: Interface, part: String)]
 
     /// - Parameters:
     ///   - function: the name of the function to run (for a decoder, of the first block); nil chooses one that the
@@ -41,7 +41,7 @@ public struct RunPlan: Sendable {
         let inputs = inputs.followingLinks(of: program)
         try inputs.requireKnownNumbers(of: index.map { [program.functions[$0]] } ?? program.functions)
         (self.generated, self.stopTokens) = (generated, stopTokens)
-        interfaces = program.functions.map(\.interface)
+        functions = program.functions.map { ($0.interface, $0.part) }
         // A file may hold the inputs of all parts. A decoder's are all read, because an encoder runs before it.
         let named = index.map { program.functions[$0] }.flatMap { $0.input(.position) == nil ? $0 : nil }
         let own = named.map { inputs.leavingOut(program.functions, for: $0) } ?? inputs
@@ -122,7 +122,8 @@ public struct RunPlan: Sendable {
     /// The result of running a plan.
     public struct Result: Sendable {
         /// The outputs. An output with a row for each token holds the rows of all blocks; the outputs of numbered steps
-        /// end in their number.
+        /// end in their number. Outputs of one name of several parts of the model begin with the name of the part, as in
+        /// `encoder.last_hidden_state`.
         public var outputs: [StoredTensor] = []
         /// The generated tokens, I64[batch, generated]; nil if there are none. After its stop token a row repeats it.
         public var generated: StoredTensor?
@@ -197,7 +198,10 @@ public struct RunPlan: Sendable {
                     function: step.function, positions: step.positions, isGenerated: isGenerated,
                     duration: clock.now - start))
             for output in outputs { made[output.name] = output }
-            if keepsOutputs { joined.add(outputs, of: step, interfaces[step.function]) }
+            if keepsOutputs {
+                let function = functions[step.function]
+                joined.add(outputs, of: step, function.interface, part: function.part)
+            }
             progress(result.runs.count)
         }
         for step in steps { try run(step) }

@@ -50,7 +50,8 @@ struct WhisperGraph {
         for (name, inputs, stride) in [("encoder.conv1", config.mels, 1), ("encoder.conv2", width, 2)] {
             let window = Window(stride: stride, padding: 1)
             let sums = try layers.conv(name, x, from: inputs, to: width, kernel: 3, window)
-            x = try layers.in(name) { [config] in try $0.apply(config.activation, sums) }
+            // In transformers this does not depend on the configuration.
+            x = try layers.in(name) { try $0.apply(Gelu(.erf), sums) }
         }
         let positions = try layers.weight("encoder.embed_positions.weight", [config.sourcePositions, width])
         x = try layers.in("encoder.embed_positions") { layers in
