@@ -195,6 +195,11 @@ struct CTranslate2Tests {
         ("bert_base", "stored", [], ["no tokenizer.json, vocab.json or vocab.txt"]),
         ("llama_yarn", "stored", [], ["\"yarn\"", "default, linear, llama3"]),
         ("phi3_partial", "stored", [], ["an even number", "3 of 6"]),
+        (
+            "phi3_long", "stored",
+            ["config.json", "\"max_position_embeddings\": 64", "\"max_position_embeddings\": 60"],
+            ["whole numbers only", "7.5", "60 of 8 positions"]
+        ),
         ("whisper_small", "stored", ["config.json", "\"gelu\"", "\"relu\""], ["no activation but gelu"]),
         ("llama_llama3", "stored", ["config.json", "\"silu\"", "\"tanh\""], ["no activation \"tanh\"", "swish"]),
     ]
@@ -216,6 +221,48 @@ struct CTranslate2Tests {
             } catch let error as any ReportedError {
                 for word in words { #expect(error.description.contains(word), "\(error)") }
             }
+        }
+    }
+
+    /// Changes of phi3_long's configuration, and the numbers of positions from which CTranslate2 computes a factor of cosine and sine; nil for
+    /// none. `scripts/peers/rotary.py` compares the same cases with transformers.
+    private static let positions: [(changes: [(String, String)], original: Int32?, longest: Int32?)] = [
+        ([], 8, 64),
+        ([("\"rope_type\": \"longrope\"", "\"rope_type\": \"default\"")], nil, nil),
+        (
+            [
+                ("\"rope_type\": \"longrope\"", "\"rope_type\": \"default\""),
+                (
+                    "\"original_max_position_embeddings\": 8,\n  \"pad",
+                    "\"original_max_position_embeddings\": 64,\n  \"pad"
+                ),
+            ], 64, 64
+        ),
+        ([("\"rope_type\": \"longrope\"", "\"rope_type\": \"longrope\", \"factor\": 4.0")], 8, 32),
+        ([("\"rope_type\": \"longrope\"", "\"rope_type\": \"longrope\", \"factor\": 0.5")], 8, 8),
+    ]
+
+    @Test("Phi 3 has the numbers of positions of its own factor of cosine and sine", arguments: positions.indices)
+    func phiPositions(index: Int) throws {
+        let (changes, original, longest) = Self.positions[index]
+        try withModel("phi3_long") { path in
+            var text = try String(contentsOfFile: "\(path)/config.json", encoding: .utf8)
+            for (old, new) in changes {
+                #expect(text.contains(old))
+                text = text.replacingOccurrences(of: old, with: new)
+            }
+            try text.write(toFile: "\(path)/config.json", atomically: true, encoding: .utf8)
+            _ = try export(path, "float32", to: "\(path)-out")
+            let variables = try file("\(path)-out").variables
+            func number(_ name: String) -> Int32? {
+                variables.first { $0.name == "decoder/layer_0/self_attention/\(name)" }.map { variable in
+                    var bytes: [UInt8] = []
+                    variable.bytes.withBytes { bytes.append(contentsOf: $0) }
+                    return bytes.reversed().reduce(0) { $0 << 8 | Int32($1) }
+                }
+            }
+            #expect(number("original_max_position_embeddings") == original)
+            #expect(number("max_position_embeddings") == longest)
         }
     }
 

@@ -73,7 +73,55 @@ struct AmbiguousConfigurationTests {
             "Gemma's early gelu is the one by tanh", "gemma_early", [("hidden_act", "gelu")],
             same: [("hidden_act", "gelu_pytorch_tanh")]),
         Pair("the names of all models, for DistilBERT", "distilbert_model", [("hidden_size", 24)], same: []),
+        Pair(
+            "truncate in the object of a layer type has no effect", "gemma3_old",
+            [("rope_parameters", yarn(inside: false, beside: nil)), ("rope_scaling", .null)],
+            same: [("rope_parameters", yarn(inside: nil, beside: nil)), ("rope_scaling", .null)]),
     ]
+
+    /// Gemma 3's rotary embeddings with yarn in layers of full attention, with `truncate` in their object, or beside it.
+    private static func yarn(inside: Bool?, beside: Bool?) -> JSON {
+        func truncating(_ members: [JSON.Member], _ value: Bool?) -> JSON {
+            .object(members + (value.map { [JSON.Member("truncate", .bool($0))] } ?? []))
+        }
+        let full = truncating(
+            [
+                .init("rope_type", "yarn"), .init("factor", 4), .init("rope_theta", 900),
+                .init("original_max_position_embeddings", 100),
+            ], inside)
+        return truncating(
+            [
+                .init("full_attention", full),
+                .init("sliding_attention", ["rope_type": "default", "rope_theta": 800]),
+            ], beside)
+    }
+
+    @Test("truncate beside the objects of layer types has an effect")
+    func truncation() throws {
+        let model = try LawModel("gemma3_old")
+        func outcome(_ beside: Bool?) throws -> [String] {
+            guard case .object(let members) = model.root else { return [] }
+            let kept = members.filter { !["rope_parameters", "rope_scaling"].contains($0.key) }
+            return try model.outcome(.object(kept + [.init("rope_parameters", Self.yarn(inside: nil, beside: beside))]))
+        }
+        #expect(try outcome(true) == outcome(nil))
+        #expect(try outcome(false) != outcome(nil))
+    }
+
+    @Test("Whisper's convolutions use gelu, and its layers what the configuration says")
+    func whisperActivations() throws {
+        let model = try LawModel("whisper_small")
+        guard case .object(let members) = model.root else { return }
+        let kept = members.filter { $0.key != "activation_function" }
+        let checkpoint = model.checkpoint(.object(kept + [.init("activation_function", "relu")]))
+        let programs = try model.family.model(for: checkpoint, parts: ["encoder", "decoder"]).programs
+        func count(_ program: Program, _ name: String) -> Int {
+            program.nodes.count { type(of: $0.operation).name == name }
+        }
+        let layers = try checkpoint.configuration["encoder_layers"].int()
+        #expect(count(programs[0], Gelu.name) == 2 && count(programs[0], Relu.name) == layers)
+        #expect(count(programs[1], Gelu.name) == 0)
+    }
 
     @Test("say the same as plain ones", arguments: pairs)
     func sameProgram(pair: Pair) throws {

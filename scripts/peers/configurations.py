@@ -208,6 +208,11 @@ CASES = [
         "rope_parameters": {"full_attention": rope("linear", factor=2.0), "sliding_attention": rope(theta=40.0)}}),
     Case("Gemma 3, type in rope_scaling", "Gemma3ForCausalLM", GEMMA3, {
         "rope_parameters": GONE, "rope_scaling": {"type": "linear", "factor": 8.0}}, refused="rope_scaling.type"),
+    Case("Gemma 3, yarn that is not truncated", "Gemma3ForCausalLM", GEMMA3, {"rope_parameters": {
+        "full_attention": rope("yarn", factor=4.0, original_max_position_embeddings=100, truncate=False), "sliding_attention": rope(theta=40.0)}}),
+    Case("Gemma 3, truncate beside layer types", "Gemma3ForCausalLM", GEMMA3, {"rope_parameters": {
+        "full_attention": rope("yarn", factor=4.0, original_max_position_embeddings=100), "sliding_attention": rope(theta=40.0),
+        "truncate": False}}),
     Case("Gemma 3, a pattern beside layer_types", "Gemma3ForCausalLM", GEMMA3, {"sliding_window_pattern": 2}),
     Case("Gemma 3, a pattern", "Gemma3ForCausalLM", GEMMA3, {"sliding_window_pattern": 2, "layer_types": GONE}),
     # layers
@@ -236,6 +241,7 @@ CASES = [
     Case("Gemma's early gelu beside its later name", "GemmaForCausalLM", dict(SMALL, head_dim=8), {
         "hidden_act": "gelu", "hidden_activation": "gelu_pytorch_tanh"}),
     Case("Gemma with two activations", "GemmaForCausalLM", dict(SMALL, head_dim=8), {"hidden_activation": "relu"}, refused="hidden_activation"),
+    Case("Whisper with another activation", "WhisperForConditionalGeneration", WHISPER, {"activation_function": "relu"}),
     Case("scaled embeddings of Whisper", "WhisperForConditionalGeneration", WHISPER, {"scale_embedding": True}),
     Case("BERT as a decoder", "BertForMaskedLM", BERT, {"is_decoder": True}, refused="is_decoder"),
     Case("biases that Mistral does not have", "MistralForCausalLM", SMALL, {"attention_bias": True}, refused="attention_bias"),

@@ -6,8 +6,6 @@ import AccelTensors
 struct CTranslate2Decoder: CTranslate2Family {
     let names: [String]
     let prefixes = ["model."]
-    /// The base of rotary embeddings, if config.json has none.
-    var base = 10000.0
     /// The head width is written even if it is the usual one.
     var writesHeadWidth = false
     /// Each head is rotated as a whole, and that is written as its width instead of 0.
@@ -30,7 +28,7 @@ struct CTranslate2Decoder: CTranslate2Family {
         CTranslate2Decoder(names: ["mistral"], writesHeadWidth: true, hasWindow: true),
         CTranslate2Decoder(names: ["qwen2"], unknown: "", beginsWithPadding: true),
         CTranslate2Decoder(
-            names: ["qwen3"], base: 1_000_000, writesHeadWidth: true, writesRotatedWidth: true, normalisesHeads: true,
+            names: ["qwen3"], writesHeadWidth: true, writesRotatedWidth: true, normalisesHeads: true,
             unknown: "", beginsWithPadding: true),
         CTranslate2Decoder(names: ["phi3"], isPacked: true),
         CTranslate2Decoder(names: ["gemma"], writesHeadWidth: true, isGemma: true),
@@ -77,7 +75,8 @@ struct CTranslate2Decoder: CTranslate2Family {
         let window = try window(&draft)
         if let window { try draft.set("decoder/sliding_window", int32: window) }
 
-        let rotary = try CTranslate2Rotary(config, base: base, width: heads.width, isPhi: isPacked)
+        let rotary = try CTranslate2Rotary(config, width: heads.width, isPhi: isPacked)
+        draft.remarks += rotary.remarks
         for index in 0..<draft.layerCount({ "layers.\($0).input_layernorm.weight" }) {
             let attention = "decoder/layer_\(index)/self_attention"
             try layer("decoder/layer_\(index)", "layers.\(index)", &draft)

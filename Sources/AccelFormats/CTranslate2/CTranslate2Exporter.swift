@@ -11,7 +11,7 @@ public struct CTranslate2Exporter: Exporter {
         "a CTranslate2 model (model.bin with config.json and vocabulary, also for faster-whisper)"
     public static let options = [quantization, betterScales]
     public static let output = OutputKind.ctranslate2Folder
-    public static let version = 3
+    public static let version = 4
     public static let dependsOnShapes = false
     public static let mixesSchemes = false
     public static let plainScheme = "stored"

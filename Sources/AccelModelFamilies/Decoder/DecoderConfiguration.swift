@@ -86,7 +86,7 @@ struct DecoderConfiguration {
 
     /// Returns the rotary embedding that all layers share.
     func rotary(_ config: JSONField) throws -> RotaryEmbedding {
-        try rotary(RotarySource(objects: RotarySource.objects(config), config: config))
+        try rotary(RotarySource.ofLayers(config))
     }
 
     func rotary(_ source: RotarySource) throws -> RotaryEmbedding {

@@ -29,8 +29,7 @@ struct RotaryEmbedding: Equatable {
     /// Reads a rotary embedding.
     /// - Throws: `FormatError` naming the field; `RequestError` (unavailable) for an unsupported kind.
     init(_ source: RotarySource, headWidth: Int, positions: Int) throws {
-        let (field, name) = try source.kind()
-        let kind = source.aliases[name] ?? name
+        let (kind, name, field) = try source.kind()
         guard source.kinds.contains(kind) else {
             throw RequestError(
                 "\(field.file), field \(field.path): rotary embeddings of type \(quoted(name)) are not supported "
@@ -140,7 +139,7 @@ struct RotaryEmbedding: Equatable {
         }
         var low = pair(rotating: try source.positive("beta_fast", default: 32))
         var high = pair(rotating: try source.positive("beta_slow", default: 1))
-        if try source["truncate"].bool(default: true) {
+        if try source.truncates() {
             (low, high) = (low.rounded(.down), high.rounded(.up))
         }
         (low, high) = (max(low, 0), min(high, Double(width - 1)))

@@ -1,8 +1,8 @@
-import AccelByteIO
+package import AccelByteIO
 
 /// The fields of a configuration that describe a rotary embedding, read as the model's class in transformers reads
 /// them.
-struct RotarySource {
+package struct RotarySource {
     /// The location of `original_max_position_embeddings`, the number of positions in pretraining.
     enum Original {
         /// Beside the objects, or else in one of them.
@@ -25,6 +25,20 @@ struct RotarySource {
     /// The family applies `partial_rotary_factor` to the plain kind. Other families rotate whole heads.
     var rotatesParts = false
     var original = Original.anywhere
+    /// The field that says whether YaRN rounds its bounds to whole pairs; nil for the one in the objects.
+    var truncation: JSONField?
+
+    /// The rotary embedding of all layers of a language model.
+    package static func ofLayers(_ config: JSONField) -> RotarySource {
+        RotarySource(objects: objects(config), config: config)
+    }
+
+    /// The rotary embedding of Phi-3.
+    package static func ofPhi3(_ config: JSONField) -> RotarySource {
+        RotarySource(
+            objects: objects(config), config: config, aliases: ["su": "longrope", "yarn": "longrope"],
+            kinds: ["default", "longrope"], rotatesParts: true, original: .beside(default: 4096))
+    }
 
     /// Returns the objects of language models in either dialect: `rope_scaling` precedes `rope_parameters` unless it is
     /// empty.
@@ -36,25 +50,33 @@ struct RotarySource {
     }
 
     /// The field of the first object that has it.
-    subscript(name: String) -> JSONField {
+    package subscript(name: String) -> JSONField {
         // All objects are read, so that a field without effect does not count as unknown.
         let fields = objects.map { $0[name] }
         return fields.first { $0.exists } ?? fields.first ?? JSONField(nil, file: config.file, path: name)
     }
 
-    func kind() throws -> (field: JSONField, name: String) {
+    /// Returns the kind, its name in the configuration, and the field with this name.
+    package func kind() throws -> (kind: String, name: String, field: JSONField) {
         let (new, old) = (self["rope_type"], self["type"])
         let field = new.exists ? new : old
-        return (field, try field.string(default: "default"))
+        let name = try field.string(default: "default")
+        return (aliases[name] ?? name, name, field)
     }
 
-    func base() throws -> Double {
+    /// Returns whether YaRN rounds its bounds to whole pairs.
+    func truncates() throws -> Bool {
+        let own = self["truncate"]
+        return try (truncation ?? own).bool(default: true)
+    }
+
+    package func base() throws -> Double {
         let (inside, outside) = (self["rope_theta"], config[thetaField])
         return try Self.positive(inside.exists ? inside : outside, default: theta)
     }
 
     /// Returns the share of each head that is rotated.
-    func share(_ kind: String) throws -> Double {
+    package func share(_ kind: String) throws -> Double {
         let (inside, outside) = (self["partial_rotary_factor"], config["partial_rotary_factor"])
         let field = inside.exists ? inside : outside
         let share = try Self.positive(field, default: 1)
@@ -66,7 +88,7 @@ struct RotarySource {
         return 1
     }
 
-    func originalPositions(default other: Int) throws -> Int {
+    package func originalPositions(default other: Int) throws -> Int {
         let name = "original_max_position_embeddings"
         let inside = self[name]
         switch original {
@@ -85,7 +107,7 @@ struct RotarySource {
 
     /// Returns a positive number.
     /// - Parameter other: the default; nil if the field is required.
-    func positive(_ name: String, default other: Double? = nil) throws -> Double {
+    package func positive(_ name: String, default other: Double? = nil) throws -> Double {
         try Self.positive(self[name], default: other)
     }
 
@@ -96,7 +118,7 @@ struct RotarySource {
         return number
     }
 
-    func factors(_ name: String, count: Int) throws -> [Float] {
+    package func factors(_ name: String, count: Int) throws -> [Float] {
         let elements = try self[name].array()
         guard elements.count == count else {
             throw self[name].error("expected \(count) numbers, one a pair of elements, found \(elements.count)")

@@ -5,7 +5,7 @@ import AccelTensors
 /// Gemma 3 language models: the graph of Gemma with normalised results, and a separate rotary embedding in layers with
 /// a sliding window.
 struct Gemma3Text: ModelFamily {
-    static let version = 2
+    static let version = 3
     static let modelTypes = ["gemma3_text"]
     static let architectures = ["Gemma3ForCausalLM", "Gemma3TextModel"]
     static let inertFields = [
@@ -54,12 +54,15 @@ struct Gemma3Text: ModelFamily {
         if scaling["type"].exists, !full.contains(where: { $0["rope_type"].exists }) {
             throw scaling["type"].error("frameworks before version 5 read this, later ones rope_type: rename it")
         }
+        // transformers reads `truncate` beside the objects of layer types, and nowhere else.
+        let truncation = parameters["truncate"]
         let global = try config.rotary(
-            RotarySource(objects: full, config: file, theta: 1_000_000, original: .inObjects))
+            RotarySource(
+                objects: full, config: file, theta: 1_000_000, original: .inObjects, truncation: truncation))
         let local = try config.rotary(
             RotarySource(
                 objects: [parameters["sliding_attention"]], config: file, thetaField: "rope_local_base_freq",
-                original: .inObjects))
+                original: .inObjects, truncation: truncation))
         let every = try file["sliding_window_pattern"].int(in: 1...1000, default: 6)
         let window = try DecoderConfiguration.window(file, default: 4096)
         let sliding = try file.slidingLayers(try DecoderConfiguration.layerCount(file)) { ($0 + 1) % every != 0 }

@@ -20,10 +20,7 @@ struct Phi3: ModelFamily {
         for name in ["full_attn_mod", "interpolate_factor"] where try file[name].double(default: 1) != 1 {
             throw file[name].error("only 1 is supported")
         }
-        let rotary = try config.rotary(
-            RotarySource(
-                objects: RotarySource.objects(file), config: file, aliases: ["su": "longrope", "yarn": "longrope"],
-                kinds: ["default", "longrope"], rotatesParts: true, original: .beside(default: 4096)))
+        let rotary = try config.rotary(RotarySource.ofPhi3(file))
         let layer = DecoderConfiguration.Layer(
             window: try DecoderConfiguration.window(file, default: nil), rotary: rotary)
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))

@@ -67,9 +67,17 @@ class Converter(ctranslate2.converters.transformers.TransformersConverter):
         width = getattr(config, "head_dim", None)
         if config.model_type == "llama" and width not in (None, config.hidden_size // config.num_attention_heads):
             added["head_dim"] = numpy.int32(width)
+        kind, removed = rotary.get("rope_type"), []
+        if config.model_type == "phi3" and kind == "default":
+            original = getattr(config, "original_max_position_embeddings", 0)
+            if original and config.max_position_embeddings // original > 1:
+                removed = ["original_max_position_embeddings", "max_position_embeddings"]
+        for layer in spec.decoder.layer if removed else []:
+            for name in removed:
+                delattr(layer.self_attention, name)
         for layer in spec.decoder.layer if added else []:
             layer.self_attention.__dict__.update(added)
-        self.completed = bool(added)
+        self.completed = bool(added or removed)
         if config.model_type == "phi3" and config.rms_norm_eps != 1e-6:
             spec.config.layer_norm_epsilon = config.rms_norm_eps
             self.completed = True
