@@ -1,17 +1,20 @@
 """Makes Tests/Fixtures/adapters: LoRA adapters as peft saves them, with the weights that peft merges them to.
 
-usage: fixtures_adapters.py        (wants peft, safetensors, torch, transformers)
+usage: fixtures_adapters.py [NAME...]        (wants peft, safetensors, torch, transformers)
 `NAME/adapter_config.json` and `NAME/adapter_model.safetensors` are the adapter of the fixture model that `CASES` names, with random numbers;
 `NAME/merged.safetensors` has the tensors of the model that `merge_and_unload` changes, under their names in the checkpoint, in float32,
 without those of second layers.
 `sum.safetensors` has those of the adapters `llama` and `second` together, with the weights 0.75 and -0.5: merged one after the other, each
 with its scale times its weight. (`add_weighted_adapter` with `combination_type="cat"` leaves biases out, and scales the sum by the square
 root of its rank if the first adapter is rank-stabilised.)
+A change of a head that is tied to the word embeddings is merged into a copy of them, as the adapter computes: peft's merge changes both, and
+warns of that.
 """
 
 import json
 import pathlib
 import re
+import sys
 import tempfile
 
 import peft
@@ -28,6 +31,7 @@ CASES = {
     "llama": ("llama_llama3", "LlamaForCausalLM", dict(
         r=3, lora_alpha=5, target_modules=LINEAR, use_rslora=True, rank_pattern={"q_proj": 2, "layers.0.mlp.up_proj": 4},
         alpha_pattern={"v_proj": 7, "model.layers.0.self_attn.o_proj": 2})),
+    "head": ("llama_llama3", "LlamaForCausalLM", dict(r=2, lora_alpha=3, target_modules=["lm_head", "v_proj"])),
     "second": ("llama_llama3", "LlamaForCausalLM", dict(r=2, lora_alpha=3, target_modules=["q_proj", "v_proj"], lora_bias=True)),
     "bert": ("bert_base", "BertModel", dict(
         r=3, lora_alpha=4, target_modules=["query", "value", "word_embeddings"], modules_to_save=["pooler"], bias="all")),
@@ -50,6 +54,15 @@ def base(name, kind):
     return getattr(transformers, kind).from_pretrained(fixtures.FIXTURES / name, dtype=torch.float32)
 
 
+def untied(model):
+    """The model with a head of its own, where it is tied to the word embeddings."""
+    if getattr(model.config, "tie_word_embeddings", False) and model.get_output_embeddings() is not None:
+        words = model.get_input_embeddings().weight.detach().clone()
+        model.get_output_embeddings().weight = torch.nn.Parameter(words)
+        model.config.tie_word_embeddings = False
+    return model
+
+
 def adapted(model, name, options):
     """The model with an adapter whose parameters are random."""
     result = peft.get_peft_model(model, peft.LoraConfig(**options), adapter_name=name)
@@ -63,7 +76,8 @@ def adapted(model, name, options):
         elif "modules_to_save" in key or "lora_" not in key:
             parameter.data += 0.1 * noise
         else:
-            parameter.data = 0.3 * noise
+            # In place: with ensure_weight_tying two layers share the numbers.
+            parameter.data.copy_(0.3 * noise)
     return result
 
 
@@ -84,6 +98,8 @@ def changed(model, folder):
     for key, value in values.items():
         name = renamed(key, stored)
         if name is None:
+            if key == "lm_head.weight":
+                result[key] = value.detach().clone().contiguous()
             continue
         if not torch.equal(stored[name].float(), value):
             result[name] = value.detach().clone().contiguous()
@@ -96,8 +112,10 @@ def write(tensors, path):
     path.chmod(0o644)
 
 
-def main():
+def main(wanted):
     for name, (folder, kind, options) in CASES.items():
+        if wanted and name not in wanted:
+            continue
         model = adapted(base(folder, kind), name, options)
         model.save_pretrained(TARGET / name)
         # The adapter's own folder: peft puts those that are not called "default" into one more.
@@ -108,10 +126,14 @@ def main():
         config = json.loads((TARGET / name / "adapter_config.json").read_text())
         config["base_model_name_or_path"] = folder
         (TARGET / name / "adapter_config.json").write_text(json.dumps(config, indent=1) + "\n")
+        if "lm_head" in options["target_modules"]:
+            model = peft.PeftModel.from_pretrained(untied(base(folder, kind)), TARGET / name)
         merged = changed(model.merge_and_unload(), fixtures.FIXTURES / folder)
         write(merged, TARGET / name / "merged.safetensors")
         (TARGET / name / "adapter_model.safetensors").chmod(0o644)
         print(name, sorted(merged))
+    if wanted:
+        return
     folder, kind, _ = CASES["llama"]
     model = peft.PeftModel.from_pretrained(base(folder, kind), TARGET / "llama", adapter_name="llama")
     model.load_adapter(TARGET / "second", adapter_name="second")
@@ -125,4 +147,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -90,9 +90,4 @@ extension Checkpoint {
         let names = Set(changed.map(\.name))
         return replacing(tensors: tensors.filter { !names.contains($0.name) } + changed)
     }
-
-    /// Returns the same model without some tensors.
-    package func removing(_ names: Set<String>) -> Checkpoint {
-        replacing(tensors: tensors.filter { !names.contains($0.name) })
-    }
 }

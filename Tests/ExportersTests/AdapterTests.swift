@@ -13,7 +13,8 @@ import Testing
 @Suite("Adapters")
 struct AdapterTests {
     private static let models = [
-        "llama": "llama_llama3", "second": "llama_llama3", "bert": "bert_base", "bert_dora": "bert_base",
+        "llama": "llama_llama3", "head": "llama_llama3", "second": "llama_llama3", "bert": "bert_base",
+        "bert_dora": "bert_base",
         "gpt2": "gpt2_small", "gpt2_dora": "gpt2_small", "whisper": "whisper_small", "vit": "vit_tall",
         "vit_dora": "vit_tall", "vit_names": "vit_tall",
     ]

@@ -46,10 +46,25 @@ CASES = {
     "kernels": ("whisper_small", "WhisperForConditionalGeneration", [1], [dict(
         r=4, lora_alpha=8, target_modules=["conv1", "conv2", "q_proj", "fc1"])]),
     "patches": ("vit_tall", "ViTModel", [1], [dict(r=4, lora_alpha=8, target_modules=["projection", "q_proj", "fc2"])]),
+    "tied head": ("llama_llama3", "LlamaForCausalLM", [1], [dict(r=4, lora_alpha=8, target_modules=["lm_head", "q_proj"])]),
+    "tied head dora": ("llama_llama3", "LlamaForCausalLM", [1], [dict(
+        r=4, lora_alpha=8, target_modules=["lm_head", "q_proj"], use_dora=True)]),
+    "tied head twice": ("llama_llama3", "LlamaForCausalLM", [0.5, -2], [
+        dict(r=4, lora_alpha=8, target_modules=["lm_head"]), dict(r=2, lora_alpha=3, target_modules=["lm_head", "v_proj"])]),
+    "both tied": ("llama_llama3", "LlamaForCausalLM", [1], [dict(r=4, lora_alpha=8, target_modules=["lm_head", "embed_tokens"])]),
+    "tied together": ("llama_llama3", "LlamaForCausalLM", [1], [dict(
+        r=4, lora_alpha=8, target_modules=["lm_head", "q_proj"], ensure_weight_tying=True)]),
+    "tied head of GPT-2": ("gpt2_small", "GPT2LMHeadModel", [1], [dict(
+        r=4, lora_alpha=8, target_modules=["c_attn", "lm_head"], fan_in_fan_out=True)]),
     "three with weights": ("llama_llama3", "LlamaForCausalLM", [0.75, -0.5, 2], [
         dict(r=2, lora_alpha=4, target_modules=["q_proj", "v_proj"]), dict(r=3, lora_alpha=5, target_modules=["q_proj", "up_proj"]),
         dict(r=2, lora_alpha=2, target_modules=["v_proj", "down_proj"], use_rslora=True)]),
 }
+
+
+def paths_of(folders):
+    """The configurations of adapters."""
+    return [folder / "adapter_config.json" for folder in folders]
 
 
 def merged(folder, kind, weights, paths):
@@ -57,7 +72,14 @@ def merged(folder, kind, weights, paths):
     model = None
     for index, path in enumerate(paths):
         if model is None:
-            model = adapters.peft.PeftModel.from_pretrained(adapters.base(folder, kind), path, adapter_name="a0")
+            # Into a tied model peft would merge the change of the head into the embeddings, too, which is not what the adapter computes.
+            base, config = adapters.base(folder, kind), adapters.peft.PeftConfig.from_pretrained(path)
+            if config.ensure_weight_tying or any("lm_head" in file.read_text() for file in paths_of(paths)):
+                # The file has the factors of both layers; where the flag is set, peft finds the second one in a tied model only.
+                if config.ensure_weight_tying:
+                    config.target_modules = [*config.target_modules, "lm_head", "embed_tokens"]
+                base, config.ensure_weight_tying = adapters.untied(base), False
+            model = adapters.peft.PeftModel.from_pretrained(base, path, adapter_name="a0", config=config)
         else:
             model.load_adapter(path, adapter_name=f"a{index}")
     for layer in model.modules():

@@ -38,28 +38,31 @@ public struct AdaptedModel: ModelSource {
     public var hasUnreadTokenizer: Bool { base.hasUnreadTokenizer }
 
     public var remarks: [String] {
-        let copies = merge.copies.sorted { $0.key < $1.key }.map {
-            "\($0.key) is tied to \($0.value), and changed with it"
-        }
         let tokenizers = adapters.map { "\($0.files.folder)/tokenizer.json" }.filter { Files.kind(of: $0) == .file }
-        return base.remarks + copies
+        return base.remarks
             + tokenizers.map { "\($0) is not read: the tokenizer is the model's own" }
     }
 
     public var weights: [SourceWeight] {
         get throws {
-            let (known, added) = try (base.weights, merge.changes.filter { $0.value.replacement != nil })
+            let known = try base.weights
             let names = Set(known.map(\.name))
-            let merged = known.filter { merge.copies[$0.name] == nil }.map { weight in
-                guard let change = merge.changes[weight.name] else { return weight }
-                return SourceWeight(
-                    name: weight.name, shape: weight.shape, scheme: "\(weight.scheme) and adapter",
-                    storedBits: weight.storedBits, codeBits: weight.codeBits
-                ) { [merge] in try merge.merged(change, of: weight.values()) }
+            let added = merge.changes.filter { !names.contains($0.key) }.compactMap { name, change in
+                if let weight = merge.source(of: name, change) { return merged(weight, change, named: name) }
+                return change.replacement.map { SourceWeight($0) }
             }
-            let others = added.values.compactMap(\.replacement).filter { !names.contains($0.name) }
-            return (merged + others.map { SourceWeight($0) }).sorted { $0.name < $1.name }
+            let all = known.map { weight in
+                merge.changes[weight.name].map { merged(weight, $0, named: weight.name) } ?? weight
+            }
+            return (all + added).sorted { $0.name < $1.name }
         }
+    }
+
+    private func merged(_ weight: SourceWeight, _ change: AdapterMerge.Change, named name: String) -> SourceWeight {
+        SourceWeight(
+            name: name, shape: weight.shape, scheme: "\(weight.scheme) and adapter", storedBits: weight.storedBits,
+            codeBits: weight.codeBits
+        ) { [merge] in try merge.merged(change, named: name, of: weight.values()) }
     }
 
     public func model(

@@ -10,18 +10,20 @@ struct AdapterMerge: Sendable {
     struct Change: Sendable {
         /// The tensor in place of the model's, before other changes; nil for the model's own.
         var replacement: StoredTensor?
+        /// The word embeddings that it starts from: of a tied head, which the checkpoint does not have.
+        var words: String?
         var merge = LowRankMerge()
         /// The adapters that change it, by their numbers.
         var adapters: Set<Int> = []
     }
-    /// By the name of the tensor in the checkpoint. A name that the checkpoint does not have is that of a replacement.
+    /// By the name of the tensor in the checkpoint. A name that the checkpoint does not have is that of a replacement, or of a tied head.
     private(set) var changes: [String: Change] = [:]
-    /// Stored copies of changed tensors, which are tied to these: they are left out.
-    private(set) var copies: [String: String] = [:]
     /// The names of all tensors of the adapters.
     let tensorNames: Set<String>
     private let names: AdaptedNames
     private let weights: [String: SourceWeight]
+    /// The class has a head, and the configuration may tie it to the word embeddings.
+    private let hasTiedHead: Bool
 
     /// - Parameters:
     ///   - weights: the decoded weights of the model.
@@ -29,6 +31,7 @@ struct AdapterMerge: Sendable {
     /// - Throws: `FormatError` for a tensor that does not fit; `RequestError` for what cannot be merged.
     init(_ adapters: [Adapter], into weights: [SourceWeight], _ configuration: JSONField) throws {
         self.weights = Dictionary(weights.map { ($0.name, $0) }) { first, _ in first }
+        hasTiedHead = try Self.hasHead(configuration) && Self.isTied(configuration) != false
         names = AdaptedNames(weights.map(\.name))
         tensorNames = Set(adapters.flatMap(\.files.tensors).map(\.name))
         for (index, adapter) in adapters.enumerated() {
@@ -40,14 +43,19 @@ struct AdapterMerge: Sendable {
                 try change(name, by: module, of: adapter, index, areSquaresTransposed: squares)
             }
         }
-        try separate(configuration)
+        try requireHeads(configuration)
     }
 
     private mutating func replace(_ name: String, by tensor: StoredTensor, of adapter: Adapter, _ index: Int) throws {
         let isBase = adapter.baseLayers.contains(name)
-        guard let target = try names.find(name, for: tensor) ?? (isBase ? nil : name) else {
-            throw names.missing(name, for: tensor)
+        let found = try names.find(name, for: tensor)
+        // peft saves the layer below the change of a tied head, too: these are the word embeddings.
+        if isBase, found == nil, let words = tiedWords(of: name), weights[words]?.shape == tensor.shape,
+            try weights[words]?.values().floats() == tensor.floats()
+        {
+            return
         }
+        guard let target = found ?? (isBase ? nil : name) else { throw names.missing(name, for: tensor) }
         if let weight = weights[target] {
             guard weight.shape == tensor.shape else {
                 throw tensor.error(
@@ -72,9 +80,10 @@ struct AdapterMerge: Sendable {
         _ name: String, by module: Adapter.Module, of adapter: Adapter, _ index: Int, areSquaresTransposed: Bool
     ) throws {
         guard let down = module.down, let up = module.up else { return }
-        guard let target = try names.find("\(name).weight", for: down), let weight = weights[target] else {
-            throw names.missing("\(name).weight", for: down)
-        }
+        let found = try names.find("\(name).weight", for: down)
+        let words = found == nil ? tiedWords(of: "\(name).weight") : nil
+        let target = found ?? "\(name).weight"
+        guard let weight = weights[words ?? target] else { throw names.missing("\(name).weight", for: down) }
         guard let fit = module.fit(to: weight.shape, areSquaresTransposed: areSquaresTransposed) else {
             throw down.error(
                 "\(down.shape) and \(up.shape) are not the factors of a change of \(quoted(target)), which is "
@@ -85,6 +94,7 @@ struct AdapterMerge: Sendable {
                 * Double(adapter.request.weight))
         guard scale.isFinite else { throw down.error("its scale is out of range") }
         var change = try self.change(of: target, by: index, down, addsLengths: module.lengths != nil)
+        change.words = words
         change.merge.changes.append(
             LowRankChange(
                 coefficients: fit.areTransposed ? down : up, directions: fit.areTransposed ? up : down,
@@ -149,9 +159,13 @@ struct AdapterMerge: Sendable {
         return found.contains(true) || found.isEmpty && adapter.configuration.isTransposed
     }
 
+    /// The model's weight that a change starts from; nil for a replacement under a name that the model does not have.
+    func source(of name: String, _ change: Change) -> SourceWeight? { weights[change.words ?? name] }
+
     /// Returns the tensor that a change gives.
-    func merged(_ change: Change, of weight: StoredTensor) throws -> StoredTensor {
-        let base = change.replacement ?? weight
+    /// - Parameter weight: the tensor that it starts from.
+    func merged(_ change: Change, named name: String, of weight: StoredTensor) throws -> StoredTensor {
+        let base = (change.replacement ?? weight).renamed(name)
         return change.merge.changes.isEmpty ? base : try change.merge.merged(base)
     }
 
@@ -160,13 +174,13 @@ struct AdapterMerge: Sendable {
     func merged(into checkpoint: Checkpoint) throws -> Checkpoint {
         let folder = ProcessEnvironment.temporaryFolder
         let changed = try changes.sorted { $0.key < $1.key }.map { name, change in
-            guard let weight = checkpoint[name] ?? change.replacement else {
+            guard let weight = checkpoint[change.words ?? name] ?? change.replacement else {
                 throw RequestError("the checkpoint has no tensor \(quoted(name))", status: .internalFailure)
             }
-            let merged = try merged(change, of: weight)
+            let merged = try merged(change, named: name, of: weight)
             return change.merge.changes.isEmpty ? merged : merged.spilled(to: folder)
         }
-        return checkpoint.removing(Set(copies.keys)).changing(changed)
+        return checkpoint.changing(changed)
     }
 }
 
@@ -179,33 +193,28 @@ extension AdapterMerge {
         modules.contains { ".\(name)".hasSuffix(".\($0).weight") }
     }
 
-    /// Finds out which changed embeddings serve as the head, too.
-    /// - Throws: `RequestError` where that is not clear.
-    private mutating func separate(_ configuration: JSONField) throws {
-        let isTied = configuration[Self.tie].exists ? try configuration[Self.tie].bool() : nil
+    private static func isTied(_ configuration: JSONField) throws -> Bool? {
+        configuration[tie].exists ? try configuration[tie].bool() : nil
+    }
+
+    /// Returns the name of the word embeddings for a head that the checkpoint does not have, since it is tied to them; nil for other names.
+    private func tiedWords(of name: String) -> String? {
+        guard hasTiedHead, weights[name] == nil, Self.isOne(name, of: Self.heads) else { return nil }
+        let found = weights.keys.filter { Self.isOne($0, of: Self.embeddings) }
+        return found.count == 1 ? found.first : nil
+    }
+
+    /// Refuses changed word embeddings that serve as the head, too, where the adapter leaves the head as it was: its tensor would have to be
+    /// added.
+    private func requireHeads(_ configuration: JSONField) throws {
+        let hasHeads = (Array(weights.keys) + changes.keys).contains { Self.isOne($0, of: Self.heads) }
+        guard hasTiedHead, !hasHeads else { return }
         for (name, change) in changes.sorted(by: { $0.key < $1.key })
-        where Self.isOne(name, of: Self.embeddings + Self.heads) {
-            guard let weight = weights[name], isTied != false else { continue }
-            let others = weights.values.filter {
-                $0.name != name && $0.shape == weight.shape && Self.isOne($0.name, of: Self.embeddings + Self.heads)
-            }
-            if change.replacement != nil, Self.isOne(name, of: Self.embeddings), others.isEmpty,
-                !changes.keys.contains(where: { weights[$0] == nil && Self.isOne($0, of: Self.heads) }),
-                Self.hasHead(configuration)
-            {
-                throw RequestError(
-                    "the adapter replaces \(quoted(name)), to which the model's head is tied, but not the head: save the "
-                        + "head too, or set \(Self.tie) to false in config.json and store it", status: .unavailable)
-            }
-            for other in others where changes[other.name] == nil {
-                guard try other.values().bytes == weight.values().bytes else { continue }
-                guard isTied != nil else {
-                    throw RequestError(
-                        "the adapter changes \(quoted(name)), of which \(quoted(other.name)) is a copy: say in config.json "
-                            + "with \(Self.tie) whether it is tied", status: .unavailable)
-                }
-                copies[other.name] = name
-            }
+        where Self.isOne(name, of: Self.embeddings) && weights[name] != nil {
+            let verb = change.replacement == nil ? "changes" : "replaces"
+            throw RequestError(
+                "the adapter \(verb) \(quoted(name)), to which the model's head is tied, but not the head: save the "
+                    + "head too, or set \(Self.tie) to false in config.json and store it", status: .unavailable)
         }
     }
 
