@@ -38,7 +38,7 @@ struct SentencePooling {
         self.width = width
     }
 
-    /// Reads modules.json and the files that it refers to; nil if the checkpoint has none.
+    /// Reads modules.json and the files that it refers to; nil if the checkpoint has none, or is that of a cross encoder.
     /// - Throws: `FormatError`; `RequestError` (unavailable) for an unsupported module.
     init?(of checkpoint: Checkpoint) throws {
         guard let document = try checkpoint.document("modules.json")?.recording() else { return nil }
@@ -77,8 +77,29 @@ struct SentencePooling {
             }
         }
         try document.refuseUnread([]) { "if it does not, remove it or pass --ignore-config modules.json:\($0)" }
-        guard let modes else { throw FormatError(file: document.file, reason: "lists no Pooling module") }
+        guard let modes else {
+            guard try Self.isCrossEncoder(checkpoint) else {
+                throw FormatError(file: document.file, reason: "lists no Pooling module")
+            }
+            return nil
+        }
         self.modes = modes
+    }
+
+    /// Returns whether the transformer that modules.json lists alone is a classifier of pairs of texts, with the head in its weights.
+    /// - Throws: `FormatError` if the model's class has no such head.
+    private static func isCrossEncoder(_ checkpoint: Checkpoint) throws -> Bool {
+        let (name, whole) = ("sentence_bert_config.json", "config_sentence_transformers.json")
+        let task = try checkpoint.document(name)?["transformer_task"]
+        let kind = try checkpoint.document(whole)?["model_type"]
+        guard let field = [task, kind].compactMap(\.self).first(where: \.exists),
+            try ["sequence-classification", "CrossEncoder"].contains(field.string())
+        else { return false }
+        let classes = checkpoint.configuration["architectures"]
+        guard try classes.array().contains(where: { try $0.string().hasSuffix("ForSequenceClassification") }) else {
+            throw classes.error("has no classifier, for which the field \(field.path) of \(field.file) asks")
+        }
+        return true
     }
 
     private static func modes(_ config: JSONField) throws -> [Mode] {
