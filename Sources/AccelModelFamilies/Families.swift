@@ -44,14 +44,9 @@ public enum Families {
         }
         let modelType = try configuration["model_type"].string()
         for family in all where family.modelTypes.contains(modelType) { return family.init() }
-        let supported = all.flatMap { $0.modelTypes }.sorted()
-        let near = nearestNames(to: modelType, among: supported).prefix(3)
-        let known =
-            near.isEmpty
-            ? " (supported: \(supported.joined(separator: ", ")))"
-            : "; the nearest that are: \(near.joined(separator: ", ")) (accelc families lists all)"
+        let supported = all.flatMap { $0.modelTypes }.sorted().joined(separator: ", ")
         throw RequestError(
-            "\(configuration.file): models of type \(quoted(modelType)) are not supported\(known)", status: .unavailable
-        )
+            "\(configuration.file): models of type \(quoted(modelType)) are not supported (supported: \(supported))",
+            status: .unavailable)
     }
 }

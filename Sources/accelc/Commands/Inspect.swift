@@ -75,7 +75,7 @@ enum InspectCommand: Command {
             console.summary(inspection.text)
         }
         inspection.warnings.forEach(console.warning)
-        return .success
+        return inspection.status
     }
 
     /// Opens a source. A format with a fixed configuration is opened without configuration options, so that all sources
@@ -109,6 +109,8 @@ struct Inspection {
     var json: JSON
     /// Warnings about its files; they are part of `json`.
     var warnings: [String] = []
+    /// The status that the command ends with: `corrupt` for a source that cannot be converted because of its tensors.
+    var status = ExitStatus.success
 
     /// Says that every byte was read, of so many files, and is the one that was written.
     mutating func add(checkedFiles count: Int) {

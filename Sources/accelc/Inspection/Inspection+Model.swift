@@ -51,6 +51,11 @@ extension Inspection {
         if request.tensors { sections.append(Self.table(of: checkpoint.tensors, folds: request.folds)) }
         text = sections.joined(separator: "\n\n")
         warnings = checkpoint.remarks + survey.remarks
+        if !survey.missing.isEmpty {
+            let count = Wording.count(survey.missing.count, "tensor")
+            warnings.append("\(checkpoint.folder): \(count) of its configuration missing, or of another shape")
+            status = .corrupt
+        }
         json = [
             "kind": "model", "folder": .string(checkpoint.folder), "family": .string(name),
             "model_type": checkpoint.configuration["model_type"].value ?? .null,
