@@ -22,15 +22,19 @@ package func equallyNearNames(to name: String, among candidates: some Sequence<S
     return near.filter { $0.distance == least }.map(\.name).sorted()
 }
 
-/// Returns candidates similar to a name, the most similar first: within edits of a third of its length, or with the
-/// same first word of at least three letters.
-public func nearestNames(to name: String, among candidates: some Sequence<String>) -> [String] {
-    guard name.utf8.count <= longestMisspelling else { return [] }
-    func word(_ name: String) -> Substring { name.prefix { $0.isLetter } }
-    let limit = max(1, name.count / 3)
-    return candidates.map { (distance: editDistance(name, $0), name: $0) }
-        .filter { $0.distance <= limit || word(name).count >= 3 && word(name) == word($0.name) }
-        .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }.map(\.name)
+/// Returns the names of types, such as `int4` or `q4_k`, that a misspelled one may mean, in the order of the alphabet: those of
+/// `equallyNearNames` with the same numbers and the same first letter. Others are alike in spelling only: a number is a width, and the
+/// first letters are a way of storing.
+package func equallyNearTypes(to name: String, among candidates: some Sequence<String>) -> [String] {
+    equallyNearNames(to: name, among: withNumbers(of: name, candidates).filter { $0.first == name.first })
+}
+
+/// Returns the candidates with the same numbers as a name, such as `float16` for `flaot16`: a word with another number means something
+/// else, however similar it is.
+package func withNumbers(of name: String, _ candidates: some Sequence<String>) -> [String] {
+    func numbers(_ name: String) -> [Substring] { name.split { !$0.isNumber } }
+    let wanted = numbers(name)
+    return candidates.filter { numbers($0) == wanted }
 }
 
 /// Returns ` (known: A, B, ...)`, the names that are most similar to `name` first; empty if there are none. Names that

@@ -72,7 +72,7 @@ public struct ActivationQuantization: Hashable, Sendable {
     /// Returns the form that a specification in lower case probably means; nil for none.
     private static func meant(by text: String) -> String? {
         let forms = ["none", "bfloat16", "int8", "int8:static", "int8:smooth"]
-        return others[text] ?? nearestName(to: text, among: forms)
+        return others[text] ?? equallyNearTypes(to: text, among: forms).first
     }
 
     /// Activations are rounded.

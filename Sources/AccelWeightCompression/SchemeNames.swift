@@ -25,7 +25,7 @@ enum SchemeNames {
                 + Self.list
         }
         let meant = [separated(specification)].compactMap(\.self) + meant(by: name)
-        let names = meant.isEmpty ? equallyNearNames(to: name, among: known) : meant
+        let names = meant.isEmpty ? equallyNearTypes(to: name, among: known) : meant
         guard !names.isEmpty else { return ";" + Self.list }
         return "; did you mean \(names.map { "\"\($0)\"" }.joined(separator: " or "))?" + Self.list
     }

@@ -200,7 +200,8 @@ extension Arguments {
             guard alike.count == 1 else {
                 throw usage(
                     "takes \(words.joined(separator: ", ")) for --\(option.name), found \"\(value)\"",
-                    nearest: option.otherWords[value.lowercased()] ?? nearestName(to: value, among: words))
+                    nearest: option.otherWords[value.lowercased()]
+                        ?? nearestName(to: value, among: withNumbers(of: value, words)))
             }
             return alike[0]
         }
