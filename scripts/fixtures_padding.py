@@ -1,12 +1,14 @@
 """Makes Tests/Fixtures/padding: the same samples with padding on the right, on the left, and where no tool puts it.
 
-usage: fixtures_padding.py        (wants numpy, safetensors)
+usage: fixtures_padding.py        (wants numpy, safetensors, torch, transformers)
 `NAME/SIDE/samples.safetensors` holds samples of the fixture models in `CASES`. SIDE is `right` or `left`; `both` has padding at both ends; `hole`
-hides a position between shown ones; `unmasked` is `left` without its mask, so that padding counts.
+hides a position between shown ones; `unmasked` is `left` without its mask, so that padding counts. `golden_SIDE` has the outputs of transformers, and zeros at hidden positions.
 """
 
 import numpy
 import safetensors.numpy
+import torch
+import transformers
 
 import fixtures
 
@@ -64,7 +66,23 @@ def audio(name):
         write(f"{name}/{side}", {"input_values": values, "attention_mask": mask})
 
 
+def goldens():
+    """Logits of transformers for two texts; those at hidden positions are 0."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(fixtures.FIXTURES / "llama_llama3", dtype=torch.float32).eval()
+    samples, starts = tokens(47)[:2], dict(sides())
+    for side in ("right", "left"):
+        values, mask = rows(samples, starts[side][:2], WIDTH, PADDING)
+        logits = numpy.zeros((2, WIDTH, 47), numpy.float32)
+        for row, (sample, start) in enumerate(zip(samples, starts[side])):
+            with torch.no_grad():
+                logits[row, start:start + len(sample)] = model(torch.tensor([sample.tolist()])).logits[0].numpy()
+        write(f"llama/golden_{side}", {"in.input_ids": values, "in.attention_mask": mask, "out.logits_full": logits})
+        if side == "right":
+            write("llama/golden_unmasked", {"in.input_ids": values, "out.logits_full": logits})
+
+
 def main():
+    goldens()
     texts("llama", "input_ids", 47, {})
     features = numpy.random.default_rng(9).standard_normal((len(LENGTHS), 10, 6)).astype(numpy.float32)
     texts("whisper", "decoder_input_ids", 47, {"input_features": features})

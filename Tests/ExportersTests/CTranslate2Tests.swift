@@ -228,10 +228,10 @@ struct CTranslate2Tests {
     /// none. `scripts/peers/rotary.py` compares the same cases with transformers.
     private static let positions: [(changes: [(String, String)], original: Int32?, longest: Int32?)] = [
         ([], 8, 64),
-        ([("\"rope_type\": \"longrope\"", "\"rope_type\": \"default\"")], nil, nil),
+        ([("\"rms_norm_eps\"", "\"rope_scaling\": {\"rope_type\": \"default\"}, \"rms_norm_eps\"")], nil, nil),
         (
             [
-                ("\"rope_type\": \"longrope\"", "\"rope_type\": \"default\""),
+                ("\"rms_norm_eps\"", "\"rope_scaling\": {\"rope_type\": \"default\"}, \"rms_norm_eps\""),
                 (
                     "\"original_max_position_embeddings\": 8,\n  \"pad",
                     "\"original_max_position_embeddings\": 64,\n  \"pad"
