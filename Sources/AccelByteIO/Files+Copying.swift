@@ -46,13 +46,19 @@ extension Files {
     ) throws -> CopyMethod {
         let content = try MappedFile(source).bytes
         try kind.requireReplaceable(target, by: .file)
-        let temporary = try TemporaryPaths.sibling(of: target)
-        let start = TemporaryPaths.making(temporary) {
+        if kind.isAsked { TemporaryPaths.removeAbandoned(beside: target, kind: kind) }
+        let entry = try TemporaryPaths.entry(beside: target) { temporary in
             startCopy(source, to: temporary, mode: mode, mayLink: mayLink)
+        } drop: {
+            if $0.number >= 0 { close($0.number) }
         }
-        guard let start else {
+        guard let entry else {
             throw RequestError.unwritable(target, systemMessage())
         }
+        let (temporary, start) = (entry.path, entry.made)
+        // Open until the copy is published or removed.
+        let hold = FileDescriptor(entry.hold)
+        defer { withExtendedLifetime(hold) {} }
         do {
             guard start.method != .link || chmod(temporary, mode_t(mode)) == 0,
                 start.finish(content, at: temporary, isSynced: isSynced)
@@ -67,7 +73,7 @@ extension Files {
     }
 
     /// A copy that has its name. Its content is missing if it is neither a clone nor a link.
-    private struct StartedCopy {
+    private struct StartedCopy: Sendable {
         let method: CopyMethod
         /// The descriptor of the empty file, which `finish` closes; -1 for a clone or a link.
         let number: CInt

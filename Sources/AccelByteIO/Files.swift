@@ -180,7 +180,12 @@ public enum Files {
     /// an error.
     public static func removeTree(_ path: String) throws(RequestError) {
         if kindWithoutFollowing(path) == .folder {
-            for name in try list(path) { try removeTree("\(path)/\(name)") }
+            do {
+                for name in try list(path) { try removeTree("\(path)/\(name)") }
+            } catch  where kindWithoutFollowing(path) == nil {
+                // Another process has removed the rest.
+                return
+            }
             if rmdir(path) == 0 || errno == ENOENT { return }
         } else if unlink(path) == 0 || errno == ENOENT {
             return

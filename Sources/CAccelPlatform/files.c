@@ -12,6 +12,8 @@
 #include <sys/vfs.h>
 #elif defined(__APPLE__)
 #include <stdio.h>
+#include <sys/mount.h>
+#include <sys/param.h>
 #endif
 
 void cp_start_writing(int descriptor) {
@@ -51,6 +53,26 @@ int cp_notices_maps(const char *path) {
 #else
     (void)path;
     return 1;
+#endif
+}
+
+int cp_is_local(int descriptor) {
+#if defined(__linux__)
+    struct statfs status;
+    if (fstatfs(descriptor, &status) != 0) { return 0; }
+    // The magic numbers of linux/magic.h: ext, xfs, btrfs, tmpfs, ramfs, overlayfs, f2fs, bcachefs, msdos, exfat; and of zfs.
+    static const unsigned long local[] = {0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x858458F6, 0x794C7630,
+                                          0xF2F52010, 0xCA451A4E, 0x4D44,     0x2011BAB0, 0x2FC12FC1};
+    for (unsigned i = 0; i < sizeof local / sizeof *local; i++) {
+        if (((unsigned long)status.f_type & 0xFFFFFFFFul) == local[i]) { return 1; }
+    }
+    return 0;
+#elif defined(__APPLE__)
+    struct statfs status;
+    return fstatfs(descriptor, &status) == 0 && (status.f_flags & MNT_LOCAL) != 0;
+#else
+    (void)descriptor;
+    return 0;
 #endif
 }
 

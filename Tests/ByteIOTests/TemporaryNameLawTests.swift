@@ -12,7 +12,7 @@ struct TemporaryNameLawTests {
         /\.partial"|\bO_CREAT\b|\b(Files\.rename|rename|renameat|renamex_np|mkdir|mkdirat|mkstemp|mkdtemp|link|linkat|symlink|clonefile|fopen)\(/
     /// The files that may, with the reason.
     private static let allowed = [
-        "AccelByteIO/Output/TemporaryPaths.swift": "the names",
+        "AccelByteIO/Output/TemporaryNames.swift": "the names",
         "AccelByteIO/Output/TemporaryPaths+Publishing.swift": "their publication",
         "AccelByteIO/Output/Disk.swift": "the rename for it",
         "AccelByteIO/Output/AtomicFile.swift": "within TemporaryPaths.making",

@@ -61,9 +61,8 @@ public struct AtomicFile: ~Copyable {
     /// ends.
     /// - Parameter folder: the folder in which it is created.
     public static func unnamed(_ parts: some Sequence<ByteView>, in folder: String) throws -> ByteView {
-        let name = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
         var file = try AtomicFile(
-            replacing: "\(folder)/.accelc-\(name).tensor", as: .internal, mode: 0o600, isSynced: false)
+            replacing: "\(folder)/\(TemporaryPaths.unnamed)", as: .internal, mode: 0o600, isSynced: false)
         for part in parts { try file.write(part) }
         // Not committed: the file is removed at once, and its map remains.
         return try file.mapped()
@@ -112,6 +111,8 @@ final class TemporaryFile {
     private let kind: OutputKind
     private let temporary: String
     private var descriptor: FileDescriptor
+    /// Open until the file is published or removed.
+    private let hold: FileDescriptor
     private let isSynced: Bool
     private let cachedBytes: Int?
     /// The writer of the part after `cachedBytes`; the inner optional is nil if the file system does not support it.
@@ -129,16 +130,20 @@ final class TemporaryFile {
         self.kind = kind
         self.isSynced = isSynced
         self.cachedBytes = cachedBytes
-        let temporary = try TemporaryPaths.sibling(of: path)
-        self.temporary = temporary
-        let made = TemporaryPaths.making(temporary) {
+        // In drafts and the cache, abandoned files go with the folder, or with an eviction.
+        if kind.isAsked { TemporaryPaths.removeAbandoned(beside: path, kind: kind) }
+        let entry = try TemporaryPaths.entry(beside: path) { temporary in
             let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))
             return number >= 0 ? number : nil
+        } drop: {
+            close($0)
         }
-        guard let made else {
+        guard let entry else {
             throw RequestError.unwritable(path, TemporaryPaths.failure(beside: path))
         }
-        descriptor = FileDescriptor(made)
+        temporary = entry.path
+        descriptor = FileDescriptor(entry.made)
+        hold = FileDescriptor(entry.hold)
     }
 
     deinit {

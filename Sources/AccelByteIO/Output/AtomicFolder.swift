@@ -15,7 +15,7 @@ public struct AtomicFolder: ~Copyable {
     ///   cannot be written.
     public init(replacing path: String, as kind: OutputKind, mode: UInt16 = 0o777) throws {
         try kind.requireReplaceable(path, by: .folder)
-        folder = try TemporaryFolder(beside: path, mode: mode)
+        folder = try TemporaryFolder(beside: path, mode: mode, kind: kind)
         target = Files.trimmingSlashes(path)
         self.kind = kind
     }

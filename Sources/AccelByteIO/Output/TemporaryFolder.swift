@@ -6,16 +6,27 @@ public final class TemporaryFolder {
     public let path: String
     /// It was renamed, so it is not removed.
     var isPublished = false
+    /// Open until the folder is published or removed.
+    private let hold: FileDescriptor
 
     /// Creates the folder beside `path`, which may exist or not.
     /// - Throws: `RequestError` if the parent folder cannot be written.
-    public init(beside path: String, mode: UInt16 = 0o777) throws {
-        let temporary = try TemporaryPaths.sibling(of: path)
-        guard TemporaryPaths.making(temporary, { mkdir(temporary, mode_t(mode)) == 0 ? temporary : nil }) != nil else {
+    public convenience init(beside path: String, mode: UInt16 = 0o777) throws {
+        try self.init(beside: path, mode: mode, kind: nil)
+    }
+
+    /// - Parameter kind: that of the output at `path`, for the removal of what killed processes left.
+    init(beside path: String, mode: UInt16, kind: OutputKind?) throws {
+        TemporaryPaths.removeAbandoned(beside: path, kind: kind)
+        let entry = try TemporaryPaths.entry(beside: path) { temporary in
+            mkdir(temporary, mode_t(mode)) == 0 ? true : nil
+        }
+        guard let entry else {
             throw RequestError(
                 "cannot make the folder \(path): \(TemporaryPaths.failure(beside: path))", status: .unavailable)
         }
-        self.path = temporary
+        self.path = entry.path
+        hold = FileDescriptor(entry.hold)
     }
 
     /// Renames the folder to `path`, unless there is an entry of that name.

@@ -20,7 +20,7 @@ extension TemporaryPaths {
     /// - Throws: `RequestError`: usage if another entry exists, unavailable if the system refuses.
     static func publish(_ temporary: String, as path: String, kind: OutputKind, form: Files.Kind) throws(RequestError) {
         var replaced: [String] = []
-        defer { replaced.forEach { discard($0) } }
+        defer { replaced.forEach { discardReplaced($0) } }
         while true {
             Disk.note(.deciding(path: path))
             try kind.requireReplaceable(path, by: form)
@@ -77,20 +77,44 @@ extension TemporaryPaths {
         _ temporary: String, _ path: String, _ kind: OutputKind, _ form: Files.Kind, _ paths: inout Set<String>,
         _ replaced: inout [String]
     ) -> Step {
-        guard cp_exchange(temporary, path) == 0 else {
-            if errno == ENOENT { return .again }
+        // With the name of a replaced entry: a process that is killed after the exchange leaves what it has not looked at.
+        let aside = Self.path(temporary, .replaced)
+        guard rename(temporary, aside) == 0 else { return .failed(errno) }
+        paths.insert(aside)
+        /// Gives the draft its name again.
+        func moveBack(_ paths: inout Set<String>) {
+            if rename(aside, temporary) == 0 { paths.remove(aside) }
+        }
+        guard cp_exchange(aside, path) == 0 else {
+            let number = errno
+            moveBack(&paths)
+            if number == ENOENT { return .again }
             // The file system cannot exchange two entries.
             return form == .file
                 ? renamed(temporary, path, &paths) : movingAside(temporary, path, kind, form, &paths, &replaced)
         }
-        if let reason = kind.refusalReason(for: temporary, form: form) {
-            let isBack = cp_exchange(temporary, path) == 0
+        if let reason = kind.refusalReason(for: aside, form: form) {
+            let isBack = cp_exchange(aside, path) == 0
             // An entry that could not be moved back must not be removed.
-            if !isBack { paths.remove(temporary) }
-            return .refused(Self.reason(reason, of: temporary, as: path, isBack))
+            if isBack { moveBack(&paths) } else { paths.remove(aside) }
+            return .refused(Self.reason(reason, of: aside, as: path, isBack))
         }
-        replaced.append(temporary)
+        paths.remove(temporary)
+        replaced.append(aside)
         return .published
+    }
+
+    /// Removes an earlier output that was replaced. First it gets the name of a draft, because its rest, after the process was killed,
+    /// would not be recognised as an output.
+    private static func discardReplaced(_ aside: String) {
+        let draft = path(aside, .draft)
+        let isDraft = paths.withLock { paths in
+            guard paths.contains(aside), rename(aside, draft) == 0 else { return false }
+            paths.remove(aside)
+            paths.insert(draft)
+            return true
+        }
+        discard(isDraft ? draft : aside)
     }
 
     /// Replaces a folder on file systems that cannot exchange two; for a moment, nothing has the name.
@@ -98,7 +122,7 @@ extension TemporaryPaths {
         _ temporary: String, _ path: String, _ kind: OutputKind, _ form: Files.Kind, _ paths: inout Set<String>,
         _ replaced: inout [String]
     ) -> Step {
-        guard let aside = try? sibling(of: path) else { return .failed(EINVAL) }
+        guard let aside = try? sibling(of: path, .replaced) else { return .failed(EINVAL) }
         guard rename(path, aside) == 0 else { return errno == ENOENT ? .again : .failed(errno) }
         if let reason = kind.refusalReason(for: aside, form: form) {
             return .refused(Self.reason(reason, of: aside, as: path, Disk.renameExclusively(aside, path)))

@@ -25,6 +25,42 @@ public enum TemporaryPaths {
         }
     }
 
+    /// A new entry with a temporary name.
+    struct Entry<Made: Sendable>: Sendable {
+        let path: String
+        let made: Made
+        /// The descriptor that holds the entry (`EntryHold`), for the caller to close; -1 without locks.
+        let hold: CInt
+    }
+
+    /// Creates an entry with an unused name beside `path`, which this process holds (`EntryHold`).
+    /// - Parameters:
+    ///   - make: creates the entry at a path, in a short time; nil if the system refuses, with the reason in `errno`.
+    ///   - drop: closes what `make` returned, after another process took the entry for an abandoned one.
+    /// - Returns: nil if `make` returned nil.
+    static func entry<Made: Sendable>(
+        beside path: String, _ make: (String) -> Made?, drop: (Made) -> Void = { _ in }
+    ) throws(RequestError) -> Entry<Made>? {
+        for _ in 0..<100 {
+            let temporary = try sibling(of: path)
+            let entry = making(temporary) { () -> Entry<Made>? in
+                guard let made = make(temporary) else { return nil }
+                if let hold = EntryHold.descriptor(temporary) {
+                    return Entry(path: temporary, made: made, hold: hold)
+                }
+                let number = errno
+                drop(made)
+                // Another process removes it, unless it is a link to a file that is being looked at by another name.
+                if unlink(temporary) != 0 { rmdir(temporary) }
+                errno = number
+                return nil
+            }
+            if let entry { return entry }
+            guard errno == EAGAIN else { return nil }
+        }
+        return nil
+    }
+
     /// Says why nothing could be made beside `path`: the system's message, that the folder is missing, or what is in its place.
     static func failure(_ number: Int32 = errno, beside path: String) -> String {
         var parent = Files.parentFolder(of: path)
@@ -58,27 +94,24 @@ public enum TemporaryPaths {
 
     /// Returns an unused hidden name beside `path`, in the same folder, so that a rename can publish it.
     /// - Throws: `RequestError` if `path` has no name of its own (`/`, `.`, `..`, or nothing).
-    static func sibling(of path: String) throws(RequestError) -> String {
+    static func sibling(of path: String, _ role: TemporaryName.Role = .draft) throws(RequestError) -> String {
         let name = Files.name(of: path)
         guard let folder = Files.parentFolder(of: path), !["", ".", ".."].contains(name) else {
             throw RequestError("\"\(path)\" does not name a file or folder to write; give it a name of its own")
         }
-        let random = String(UInt64.random(in: .min ... .max), radix: 16)
         // Shortened, so that the file system's limit for names is kept.
-        return (folder == "/" ? "/" : folder + "/") + ".\(name.prefix(startLength)).\(random)\(suffix)"
+        return (folder == "/" ? "/" : folder + "/") + TemporaryName.make(name.prefix(TemporaryName.startLength), role)
     }
 
-    private static let startLength = 40
-    private static let suffix = ".partial"
+    /// Returns the path of a temporary path's entry in another role.
+    static func path(_ temporary: String, _ role: TemporaryName.Role) -> String {
+        guard let parts = TemporaryName.Parts(Files.name(of: temporary)), let folder = Files.parentFolder(of: temporary)
+        else { return temporary }
+        return (folder == "/" ? "/" : folder + "/") + parts.name(role)
+    }
 
     /// Returns the first 40 characters of the name beside which `sibling` made a name; nil if it did not make `name`.
-    public static func start(ofSibling name: String) -> Substring? {
-        guard name.hasPrefix("."), name.hasSuffix(suffix) else { return nil }
-        let inner = name.dropFirst().dropLast(suffix.count)
-        guard let dot = inner.lastIndex(of: ".") else { return nil }
-        let (start, random) = (inner[..<dot], inner[inner.index(after: dot)...])
-        return Digest.isHexadecimal(random, 1...16) && start.count <= startLength ? start : nil
-    }
+    public static func start(ofSibling name: String) -> Substring? { TemporaryName.Parts(name)?.start }
 
     /// Returns a path for a message: temporary names in it are those of the outputs that they become.
     static func shown(_ path: String) -> String {
@@ -89,7 +122,7 @@ public enum TemporaryPaths {
 
     /// Returns whether `name` is a temporary name that `sibling` made beside `final`.
     public static func isSibling(_ name: String, of final: String) -> Bool {
-        start(ofSibling: name) == final.prefix(startLength)
+        start(ofSibling: name) == final.prefix(TemporaryName.startLength)
     }
 }
 

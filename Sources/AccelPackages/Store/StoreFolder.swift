@@ -47,6 +47,7 @@ package struct StoreFolder: Sendable {
         try Files.makeFolder(root, mode: 0o700)
         try Files.makeFolder(modelsPath, mode: 0o700)
         try Files.makeFolder(leasesPath, mode: 0o700)
+        for name in [Self.readmeName, Self.markName] { TemporaryPaths.removeAbandoned(beside: "\(root)/\(name)") }
         try AtomicFile.write(Self.readmeText, to: "\(root)/\(Self.readmeName)", as: .internal)
         // The mark comes last: with it, the store is complete.
         try AtomicFile.write(Self.markText, to: "\(root)/\(Self.markName)", as: .internal)

@@ -23,6 +23,9 @@ int cp_report_lost_pages(int descriptor);
 /// Returns whether a file's times show writes through shared maps, which file systems in memory do not support. Returns 0 if
 /// the system cannot tell.
 int cp_notices_maps(const char *path);
+/// Returns whether an open file or folder is on a file system of this machine alone, as far as the system knows. Returns 0 for
+/// network file systems, and for those that are unknown.
+int cp_is_local(int descriptor);
 
 /// Exchanges two paths of one file system atomically. Returns 0, or -1 with errno if that is not possible.
 int cp_exchange(const char *left, const char *right);

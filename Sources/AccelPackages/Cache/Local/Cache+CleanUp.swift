@@ -88,10 +88,20 @@ extension Cache {
         // A process that leased a record just before its eviction may be opening its blobs.
         let late = CacheLease.keys(in: folder, now: now)
         needed.merge(Self.sizes(of: old.filter { late.contains($0.record.key.digest) })) { first, _ in first }
-        for path in aside { try Files.removeTree(path) }
+        // Their folders go with the last references.
+        withExtendedLifetime(aside) {}
         let blobs = folder.survey(.blobs)
-        for path in blobs.digests.filter({ needed[$0] == nil }).map(folder.blobPath) + blobs.partials {
+        for path in blobs.digests.filter({ needed[$0] == nil }).map(folder.blobPath) {
             try remove(path, ifOlderThan: oldest, &report)
+        }
+        for path in blobs.partials {
+            let size = Files.identity(of: path).map { Int(clamping: $0.size) } ?? 0
+            if TemporaryPaths.removeIfAbandoned(path) {
+                report.removedBlobs += 1
+                report.freedBytes += size
+            } else if !FileLock.isHeld(path) {
+                try remove(path, ifOlderThan: oldest, &report)
+            }
         }
         try removeRemains()
         return report
@@ -105,22 +115,22 @@ extension Cache {
     }
 
     /// Removes records, except those that are leased by now, and packages in place without a record.
-    /// - Returns: The removed keys, and the new paths of packages that are to be removed.
-    private func removeRecords(_ old: [CacheEntry]) throws -> (keys: Set<Digest>, packages: [String]) {
+    /// - Returns: The removed keys, and folders with packages that are to be removed.
+    private func removeRecords(_ old: [CacheEntry]) throws -> (keys: Set<Digest>, packages: [TemporaryFolder]) {
         try FileLock.guarding(folder.gatePath, exclusively: true) {
             let leased = CacheLease.keys(in: folder, now: now)
             let keys = Set(old.map(\.record.key.digest)).subtracting(leased)
             for key in keys { try Files.removeTree(folder.recordPath(key)) }
-            let packages = try folder.survey(.packages).digests.compactMap { key throws -> String? in
+            let packages = try folder.survey(.packages).digests.compactMap { key throws -> TemporaryFolder? in
                 guard Files.kind(of: folder.recordPath(key)) == nil, !leased.contains(key) else { return nil }
                 let package = folder.packagePath(key)
                 guard folder.foreignFiles(inPackage: package).isEmpty else {
                     try folder.removePackage(package)
                     return nil
                 }
-                let path = try workPath()
-                try Files.rename(package, to: path)
-                return path
+                let aside = try TemporaryFolder(beside: try workPath(), mode: 0o700)
+                try Files.rename(package, to: "\(aside.path)/package")
+                return aside
             }
             return (keys, packages)
         }
@@ -152,7 +162,9 @@ extension Cache {
             let survey = folder.survey(subfolder)
             // Blobs are handled by age elsewhere; files in use are locked.
             let old = survey.partials + (subfolder == .locks || subfolder == .work ? survey.entries : [])
-            for path in old where isOlder(path, than: day) && !FileLock.isHeld(path) { try Files.removeTree(path) }
+            for path in old where !TemporaryPaths.removeIfAbandoned(path) {
+                if isOlder(path, than: day) && !FileLock.isHeld(path) { try Files.removeTree(path) }
+            }
             if subfolder == .quarantine {
                 for path in survey.entries where isOlder(path, than: 7 * day) {
                     try folder.remove(path, from: subfolder)
@@ -166,7 +178,9 @@ extension Cache {
             }
         }
         let marks = folder.partialMarks + folder.topFiles.filter { $0.hasSuffix(".partial") }
-        for path in marks where isOlder(path, than: day) { try Files.removeTree(path) }
+        for path in marks where !TemporaryPaths.removeIfAbandoned(path) {
+            if isOlder(path, than: day) { try Files.removeTree(path) }
+        }
     }
 
     /// The bytes of damaged files that are kept aside for a week.

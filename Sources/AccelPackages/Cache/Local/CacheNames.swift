@@ -67,8 +67,9 @@ enum CacheNames {
             }
     }
 
-    /// Returns whether a name is one that `TensorSpill` creates.
+    /// Returns whether a name is one that `TensorSpill` creates, or one of earlier versions (".accelc-<random>.tensor").
     private static func isSpill(_ start: Substring) -> Bool {
+        if start == TemporaryPaths.unnamed { return true }
         guard start.hasPrefix(".accelc-") else { return false }
         let rest = start.dropFirst(".accelc-".count)
         return Digest.isHexadecimal(rest.prefix { $0 != "." }, 1...32) && ".tensor".hasPrefix(rest.drop { $0 != "." })
