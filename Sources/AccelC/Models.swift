@@ -2,6 +2,7 @@
 
 import Accel
 import AccelByteIO
+import AccelPackages
 import AccelPrograms
 public import CAccel
 
@@ -95,13 +96,28 @@ struct CallbackVerifier: SignatureVerifier {
     let callback:
         Callback<@convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeRawPointer?, Int) -> Int32>
 
-    func verify(_ package: AcceleratorPackage) throws {
-        let status = try package.signedManifest.withBytes { bytes in
+    func verify(_ package: AcceleratorPackage) throws { _ = try verifiedRelease(of: package) }
+
+    func verifiedRelease(of package: AcceleratorPackage) throws -> SignedRelease {
+        let (content, release) = try Self.signedContent(of: package)
+        let status = content.withBytes { bytes in
             callback.function(callback.context, package.path, bytes.baseAddress, bytes.count)
         }
         guard status == 0 else {
             throw AccelError(.untrusted, "the program's verifier refuses the signature: status \(status)", at: "")
         }
+        return release
+    }
+
+    /// The statement in an SSH signature beside the package, if there is one; else manifest.json.
+    private static func signedContent(
+        of package: AcceleratorPackage
+    ) throws -> (content: ByteView, release: SignedRelease) {
+        let file = package.path + ".sig"
+        // The program may have signatures of its own.
+        guard Files.kind(of: file) == .file, let signature = try? SSHSignature(try MappedFile(file).bytes, file: file)
+        else { return (try package.signedManifest, .unstated) }
+        return try package.signedContent(of: signature, file: file)
     }
 }
 

@@ -26,9 +26,10 @@ final class StoreObject: HandledObject {
 extension ModelStore {
     /// Updates a model from a package on this machine, and reports what is done.
     fileprivate nonisolated func updated(
-        _ name: String, from package: String, _ progress: @escaping @Sendable (UpdateEvent) -> Void
+        _ name: String, from package: String, allowsRollback: Bool,
+        _ progress: @escaping @Sendable (UpdateEvent) -> Void
     ) async throws(AccelError) {
-        let work = update(name, from: LocalPackage(package))
+        let work = update(name, from: LocalPackage(package), allowsRollback: allowsRollback)
         do {
             _ = try await withTaskCancellationHandler {
                 for await event in work.events { progress(event) }
@@ -129,8 +130,13 @@ extension DeviceProfile {
         let package = try string(package, "package")
         let options = try optional(options, "accel_options")
         let progress = options?.progress.map { Callback(function: $0, context: options?.context) }
+        let (flags, rollback) = (options?.flags ?? 0, UInt32(ACCEL_UPDATE_ROLLBACK))
+        guard flags & ~rollback == 0 else {
+            throw AccelError(
+                .unsupported, expected: "ACCEL_UPDATE_ROLLBACK or 0", found: "\(flags)", at: "accel_options.flags")
+        }
         try StoreObject.wait(store, name, until: try cancelPoll(options?.cancel)) { store, name throws(AccelError) in
-            try await store.updated(name, from: package) { event in
+            try await store.updated(name, from: package, allowsRollback: flags & rollback != 0) { event in
                 let fraction = event.total.map { Double(event.done) / Double(max($0, 1)) } ?? -1
                 progress?.function(progress?.context, event.kind.rawValue, fraction, event.text)
             }

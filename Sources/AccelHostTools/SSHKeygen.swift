@@ -41,13 +41,36 @@ package struct SSHKeygen {
         return "ssh-keygen cannot sign with \(key)\(message)"
     }
 
+    /// Signs a package for a release.
+    /// - Returns: the content of the signature's file: the armored signature, and behind it the line that states the release.
+    package func sign(_ package: AcceleratorPackage, for release: SignedRelease, key: String) throws -> [UInt8] {
+        let content = try package.signedContent(for: release)
+        let signature = try sign(content, key: key)
+        guard release != .unstated else { return signature }
+        let isWholeLine = signature.last == UInt8(ascii: "\n")
+        return signature + (isWholeLine ? [] : [UInt8(ascii: "\n")]) + content.withBytes { Array($0) }
+    }
+
+    /// - Returns: the signature, and the release that it states.
+    /// - Throws: `FormatError` naming `file` unless `identity` has signed the package; `UnknownSigner` if the file of allowed
+    ///   signers has no key of it.
+    package func check(
+        _ package: AcceleratorPackage, signature: ByteView, file: String, identity: String, allowedSigners: String
+    ) throws -> (signature: SSHSignature, release: SignedRelease) {
+        let parsed = try SSHSignature(signature, file: file)
+        let (content, release) = try package.signedContent(of: parsed, file: file)
+        try check(
+            content, parsed, file: file, identity: identity, allowedSigners: allowedSigners,
+            purpose: SSHSignature.namespace)
+        return (parsed, release)
+    }
+
     /// - Throws: `FormatError` naming `file` unless `identity` has signed the message; `UnknownSigner` if the file of allowed
     ///   signers has no key of it.
     package func check(
-        _ message: ByteView, signature: ByteView, file: String, identity: String, allowedSigners: String,
-        purpose: String = SSHSignature.namespace
-    ) throws -> SSHSignature {
-        let parsed = try SSHSignature(signature, file: file, purpose: purpose)
+        _ message: ByteView, _ parsed: SSHSignature, file: String, identity: String, allowedSigners: String,
+        purpose: String
+    ) throws {
         guard Files.kind(of: allowedSigners) == .file else {
             throw RequestError(
                 Files.brokenLink(allowedSigners) ?? "there is no file of allowed signers at \(allowedSigners)",
@@ -57,7 +80,7 @@ package struct SSHKeygen {
             [
                 "-Y", "verify", "-f", allowedSigners, "-I", identity, "-n", purpose, "-s", "@signature",
             ],
-            input: message.withBytes { Array($0) }, files: ["signature": signature.withBytes { Array($0) }])
+            input: message.withBytes { Array($0) }, files: ["signature": parsed.armor.withBytes { Array($0) }])
         guard result.isSuccess else {
             guard try hasKey(of: identity, in: allowedSigners) else {
                 throw UnknownSigner(identity: identity, allowedSigners: allowedSigners)
@@ -66,7 +89,6 @@ package struct SSHKeygen {
             throw FormatError(
                 file: file, reason: "is not \(identity)'s signature of \(subject)\(result.message)")
         }
-        return parsed
     }
 
     /// Returns whether a file of allowed signers has a key of an identity; true if this ssh-keygen cannot tell.

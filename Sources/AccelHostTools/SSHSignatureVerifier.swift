@@ -15,15 +15,30 @@ public struct SSHSignatureVerifier: SignatureVerifier {
         (self.allowedSigners, self.identities) = (allowedSigners, identities)
     }
 
-    public func verify(_ package: AcceleratorPackage) throws {
-        try verify(try package.signedManifest, at: package.path, purpose: SSHSignature.namespace)
+    public func verify(_ package: AcceleratorPackage) throws { _ = try verifiedRelease(of: package) }
+
+    public func verifiedRelease(of package: AcceleratorPackage) throws -> SignedRelease {
+        try verified(at: package.path) { tool, signature, file, identity in
+            try tool.check(
+                package, signature: signature, file: file, identity: identity, allowedSigners: allowedSigners
+            ).release
+        }
     }
 
     public func verify(plugin: ByteView, at path: String) throws {
-        try verify(plugin, at: path, purpose: SSHSignature.pluginNamespace)
+        let purpose = SSHSignature.pluginNamespace
+        try verified(at: path) { tool, signature, file, identity in
+            try tool.check(
+                plugin, try SSHSignature(signature, file: file, purpose: purpose), file: file, identity: identity,
+                allowedSigners: allowedSigners, purpose: purpose)
+        }
     }
 
-    private func verify(_ message: ByteView, at path: String, purpose: String) throws {
+    /// Returns what `check` returns for the first identity that has signed.
+    private func verified<Result>(
+        at path: String,
+        _ check: (SSHKeygen, _ signature: ByteView, _ file: String, _ identity: String) throws -> Result
+    ) throws -> Result {
         let file = path + ".sig"
         guard Files.kind(of: file) == .file else {
             throw FormatError(file: path, reason: "is not signed: there is no \(file)")
@@ -32,10 +47,7 @@ public struct SSHSignatureVerifier: SignatureVerifier {
         var refusal: (any Error)?
         for identity in identities {
             do {
-                _ = try tool.check(
-                    message, signature: signature, file: file, identity: identity, allowedSigners: allowedSigners,
-                    purpose: purpose)
-                return
+                return try check(tool, signature, file, identity)
             } catch {
                 // A signature that is somebody else's says more than a key that is missing.
                 if !(refusal is FormatError) { refusal = error }

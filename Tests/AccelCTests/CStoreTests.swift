@@ -137,8 +137,56 @@ struct CStoreTests {
         #expect(failure?.description.contains("did you mean \"phone\"?") == true)
         #expect(throws: CFailure.self) { try Bench { $0.flags = 1 } }
         #expect(throws: CFailure.self) { try Bench { $0.struct_size = 3 } }
+        options.cancel = nil
+        options.flags = UInt32(ACCEL_OPEN_PROBE)
+        #expect(accel_store_update(roomy.handle, "m", path, &options, &error.parts) == Int32(ACCEL_UNSUPPORTED))
+        #expect(error.place == "accel_options.flags")
         let unsigned = try Bench { $0.verify = { _, _, _, _ in 1 } }
         #expect(accel_store_update(unsigned.handle, "m", path, nil, &error.parts) == Int32(ACCEL_UNTRUSTED))
+    }
+
+    @Test(
+        "a package that is signed for another model, or for an older version, is refused; this one with a flag it is not"
+    )
+    func releases() throws {
+        // The program accepts every line that states a model, and nothing else.
+        let bench = try Bench {
+            $0.verify = { _, _, bytes, count in
+                let text = String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+                return text.hasPrefix("{\"_type\":\"accelc-package-statement@v1\"") && text.hasSuffix("}\n") ? 0 : 1
+            }
+        }
+        var error = CError()
+        func package(_ number: Int, _ name: String, _ version: Int?) throws -> String {
+            let path = try bench.package(NumberedModel(number))
+            try Data(try Self.signature(of: path, name, version)).write(to: URL(filePath: path + ".sig"))
+            return path
+        }
+        let second = try package(2, "m", 2)
+        let first = try package(1, "m", 1)
+        #expect(accel_store_update(bench.handle, "m", second, nil, &error.parts) == 0, "\(error.message)")
+        #expect(accel_store_update(bench.handle, "m", first, nil, &error.parts) == Int32(ACCEL_UNTRUSTED))
+        #expect(error.message.contains("version 2"), "\(error.message)")
+        #expect(try bench.number() == 2)
+        var options = accel_options()
+        options.struct_size = UInt32(MemoryLayout<accel_options>.size)
+        options.flags = UInt32(ACCEL_UPDATE_ROLLBACK)
+        let other = try package(3, "other", 9)
+        #expect(accel_store_update(bench.handle, "m", other, &options, &error.parts) == Int32(ACCEL_UNTRUSTED))
+        #expect(accel_store_update(bench.handle, "m", first, &options, &error.parts) == 0, "\(error.message)")
+        #expect(try bench.number() == 1)
+        // The statement of another package.
+        try FileManager.default.removeItem(atPath: other + ".sig")
+        try FileManager.default.copyItem(atPath: second + ".sig", toPath: other + ".sig")
+        #expect(accel_store_update(bench.handle, "m", other, nil, &error.parts) == Int32(ACCEL_UNTRUSTED))
+    }
+
+    /// A signature's file with a statement. Its armored part is well-formed, and nobody's.
+    private static func signature(of path: String, _ name: String, _ version: Int?) throws -> [UInt8] {
+        let package = try AcceleratorPackage(at: path)
+        let sound = try #require(Attack.sshSignatures.first { $0.name == "sound" })
+        let statement = try package.signedContent(for: try SignedRelease(name: name, version: version))
+        return sound.bytes + statement.withBytes { Array($0) }
     }
 
     #if os(Linux)

@@ -238,5 +238,5 @@ extension OptionEffect {
         ("remote-read-only", "what a server is told: RemoteCacheTests"),
     ]
     /// What needs a key that signs: SigningTests.
-    static let signing = ["sign output", "sign json"]
+    static let signing = ["sign output", "sign json", "sign name", "sign model-version"]
 }

@@ -117,6 +117,44 @@ struct SigningTests {
                 4, "for \"file\", and not for \"accelc-package@v1\"", of: check + ["--signature", "file.sig"],
                 in: folder)
 
+            // For a model and a version, which are signed, too.
+            let release = ["--name", "assistant", "--model-version", "7"]
+            try expect(
+                0, "for \"assistant\", version 7, with alice",
+                of: ["sign", "p.accelpkg", "--key", "alice", "-o", "r.sig"] + release, in: folder)
+            let named = check + ["--signature", "r.sig"]
+            try expect(0, "(ssh-ed25519), for \"assistant\", version 7, ", of: named, in: folder)
+            try expect(0, #""name":"assistant","version":7"#, of: named + ["--json"], in: folder)
+            let signed = try String(contentsOfFile: "\(folder)/r.sig", encoding: .utf8)
+            let line = try #require(signed.split(separator: "\n").last)
+            try "\(line)\n".write(toFile: "\(folder)/line", atomically: true, encoding: .utf8)
+            try run(
+                "ssh-keygen",
+                ["-Y", "verify", "-f", "signers", "-I", "alice@example.org", "-n", "accelc-package@v1", "-s", "r.sig"],
+                in: folder, input: "line")
+            for changed in [
+                signed.replacing(":7}", with: ":8}"), signed.replacing("assistant", with: "other"),
+                signed.replacing("\(line)\n", with: ""),
+            ] {
+                try changed.write(toFile: "\(folder)/changed.sig", atomically: true, encoding: .utf8)
+                try expect(
+                    4, "is not alice@example.org's signature", of: check + ["--signature", "changed.sig"], in: folder)
+            }
+            let others = ["check-signature", "q.accelpkg", "--signature", "r.sig"] + check.dropFirst(2)
+            try expect(4, "but this package's has", of: others, in: folder)
+            for (asked, status) in [
+                (#""name": "assistant", "minimumVersion": 7"#, Int32(0)), (#""minimumVersion": 8"#, 4),
+                (#""name": "other""#, 4),
+            ] {
+                let policy =
+                    #"{"allowedSigners": "signers", "rules": [{"origin": "*", "identities": ["alice@example.org"], \#(asked)}]}"#
+                try policy.write(toFile: "\(folder)/named.json", atomically: true, encoding: .utf8)
+                let line = ["check-signature", "p.accelpkg", "--trust", "named.json", "--signature", "r.sig"]
+                try expect(status, status == 0 ? "signed by" : "the policy asks for", of: line, in: folder)
+            }
+            try expect(
+                2, "--name", of: ["sign", "p.accelpkg", "--key", "alice", "--model-version", "7"], in: folder)
+
             // One signature for the folder and its archive.
             let zip = ["convert", Fixtures.path("digits"), "--shape", "batch=1,sequence=65", "--compress", "float16"]
             #expect(try CommandRunner.run(zip + ["-q", "-o", "p.zip"], in: folder).status == 0)
@@ -187,6 +225,12 @@ struct SigningTests {
                 try expect(0, "p.accelpkg.oms.sig", of: sign(curve), in: folder)
                 try expect(0, "signed by the key in \(curve).pub", of: check(curve), in: folder)
             }
+            // The model and its version are in the statement.
+            try expect(
+                0, "for \"assistant\", version 7,",
+                of: sign("prime256v1") + ["--name", "assistant", "--model-version", "7"],
+                in: folder)
+            try expect(0, "for \"assistant\", version 7, ", of: check("prime256v1"), in: folder)
             try expect(2, "is no key on the curves", of: sign("secp256k1"), in: folder)
             try "hello there\n".write(toFile: "\(folder)/text.pem", atomically: true, encoding: .utf8)
             try expect(3, "; openssl ecparam -name prime256v1 -genkey -noout -out KEY", of: sign("text"), in: folder)

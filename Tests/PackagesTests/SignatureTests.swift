@@ -35,6 +35,57 @@ struct SignatureTests {
         }
     }
 
+    @Test("a model's name and version are read back from a statement as they were written, and older ones state none")
+    func releases() throws {
+        let files = [ModelStatement.Resource(name: "a", digest: SHA256.digest(of: "a"))]
+        for release in [.unstated, try SignedRelease(name: "m"), try SignedRelease(name: "m", version: 7)] {
+            let statement = ModelStatement(name: "p", resources: files, ignoredPaths: [], release: release)
+            #expect(try ModelStatement(Array(statement.text.utf8), file: "s") == statement)
+            #expect(statement.text.contains("accelc_release") == (release != .unstated))
+        }
+        #expect(try ModelStatement(Array(Attack.modelStatement.utf8), file: "s").release == .unstated)
+        let text = ModelStatement(
+            name: "p", resources: files, ignoredPaths: [], release: try SignedRelease(name: "m", version: 7)
+        ).text
+        for bad in [#""version":0"#, #""version":"7""#, #""version":7,"x":1"#] {
+            let changed = text.replacing(#""version":7"#, with: bad)
+            #expect(changed != text)
+            #expect(throws: FormatError.self, "\(bad)") { _ = try ModelStatement(Array(changed.utf8), file: "s") }
+        }
+        for name in ["", "a\nb", String(repeating: "m", count: 101)] {
+            #expect(throws: RequestError.self, "\(name)") { _ = try SignedRelease(name: name) }
+        }
+        for version in [0, -1, 1 << 53] {
+            #expect(throws: RequestError.self, "\(version)") { _ = try SignedRelease(name: "m", version: version) }
+        }
+    }
+
+    @Test("a policy's rule asks for a name and a least version")
+    func releasePolicies() throws {
+        func rule(_ members: String) throws -> TrustPolicy.Rule {
+            let text = #"{"allowedSigners": "s", "rules": [{"origin": "*", \#(members)}]}"#
+            let schema = try JSONSchema(named: "trust.schema.json")
+            #expect(schema.violations(of: try JSON.parse(ByteView(Array(text.utf8)), file: "t")) == [])
+            return try TrustPolicy(ByteView(Array(text.utf8)), file: "/t").rule(forRealPath: "/p")
+        }
+        let asked = try rule(#""identities": ["a"], "name": "m", "minimumVersion": 5"#)
+        for version in [5, 6] { try asked.check(try SignedRelease(name: "m", version: version), file: "s") }
+        for release in [
+            .unstated, try SignedRelease(name: "m"), try SignedRelease(name: "m", version: 4),
+            try SignedRelease(name: "n", version: 9),
+        ] {
+            #expect(throws: FormatError.self, "\(release)") { try asked.check(release, file: "s") }
+        }
+        try rule(#""identities": ["a"]"#).check(.unstated, file: "s")
+        for bad in [
+            #""identities": ["a"], "minimumVersion": 0"#, #""identities": ["a"], "name": 7"#,
+            #""unsigned": true, "name": "m""#,
+        ] {
+            let text = #"{"allowedSigners": "s", "rules": [{"origin": "*", \#(bad)}]}"#
+            #expect(throws: FormatError.self, "\(bad)") { _ = try TrustPolicy(ByteView(Array(text.utf8)), file: "/t") }
+        }
+    }
+
     @Test("a statement that contradicts itself, or is of another kind, is refused")
     func statements() throws {
         let digest = SHA256.digest(of: "a")

@@ -27,8 +27,36 @@ extension Attack {
         func refused(_ words: String, at offset: UInt64? = nil) -> Verdict {
             .refused(offset.map { .offset($0) }, words)
         }
+        let manifest = String(repeating: "ab", count: 32)
+        func stated(_ statement: String) -> [UInt8] { armored(body(), after: "\n\(statement)\n") }
+        func statement(_ members: String, type: String = "accelc-package-statement@v1") -> [UInt8] {
+            stated(#"{"_type":"\#(type)","manifest":"\#(manifest)"\#(members)}"#)
+        }
         return [
             Attack("sound", armored(body()), .accepted),
+            Attack("with a name", statement(#","name":"m""#), .accepted),
+            Attack("with a name and a version", statement(#","name":"m","version":9007199254740991"#), .accepted),
+            Attack("a version alone", statement(#","version":1"#), .refused(.field("version"), "without a name")),
+            Attack("the version 0", statement(#","name":"m","version":0"#), .refused(.field("version"), "0")),
+            Attack("a negative version", statement(#","name":"m","version":-1"#), .refused(.field("version"), "-1")),
+            Attack(
+                "a version of 2^53", statement(#","name":"m","version":9007199254740992"#),
+                .refused(.field("version"), "9007199254740992")),
+            Attack(
+                "a version of text", statement(#","name":"m","version":"1""#), .refused(.field("version"), "string")),
+            Attack("two versions", statement(#","name":"m","version":1,"version":2"#), refused("version")),
+            Attack("no name", statement(#","name":"""#), .refused(.field("name"), "1 to 100 bytes")),
+            Attack(
+                "a name with a NUL", statement(#","name":"a\u0000""#), .refused(.field("name"), "control characters")),
+            Attack(
+                "a long name", statement(#","name":"\#(String(repeating: "m", count: 101))""#),
+                .refused(.field("name"), "101")),
+            Attack("another member", statement(#","name":"m","rollback":true"#), refused("rollback")),
+            Attack("a statement of another kind", statement("", type: "x@v1"), .refused(.field("_type"), "\"x@v1\"")),
+            Attack(
+                "no manifest", stated(#"{"_type":"accelc-package-statement@v1"}"#), .refused(.field("manifest"), "")),
+            Attack("a cut statement", stated("{\"_type\":"), refused("")),
+            Attack("two statements", stated("{}\n{}"), refused("expected -----BEGIN SSH")),
             Attack("without a line end", armored(body(), after: ""), .accepted),
             Attack("empty", [], refused("is not an SSH signature")),
             Attack("not text", [0xFF, 0xFE], refused("is not an SSH signature")),

@@ -11,15 +11,17 @@ extension ModelStore {
     ///   - functions: the functions that the app uses, as in `AccelModel.function`; nil for all that the current version has. The new
     ///     version has to serve these, and those that handles of `live` were asked for, with the same inputs and outputs.
     ///   - checks: what the new version has to pass besides.
+    ///   - allowsRollback: accepts a package that is signed with a lower version than the current one, or without a version although
+    ///     the current one has one. A package that is signed for another model is refused all the same.
     /// - Returns: work whose `value` is the model. It fails with `AccelError`: (corrupt), (untrusted), (incompatible) for the
     ///   functions, (memory) and (storage) for the limits, (numerics), (busy), and with the errors of the fetcher.
     public nonisolated func update(
         _ name: String, from fetcher: any PackageFetcher, functions: [String]? = nil,
-        checks: [any UpdateCheck] = UpdateChecks.all
+        checks: [any UpdateCheck] = UpdateChecks.all, allowsRollback: Bool = false
     ) -> Work<StoredModel, UpdateEvent> {
         Work(awaiting: { emit, _ in
             do {
-                return try await self.updated(name, fetcher, functions, checks, emit)
+                return try await self.updated(name, fetcher, functions, checks, allowsRollback, emit)
             } catch {
                 if (try? self.folder.record(of: name)) == nil { self.folder.removeFolder(of: name) }
                 throw AccelError(stored: error, at: "model \"\(name)\"")
@@ -29,7 +31,7 @@ extension ModelStore {
 
     private nonisolated func updated(
         _ name: String, _ fetcher: any PackageFetcher, _ functions: [String]?, _ checks: [any UpdateCheck],
-        _ emit: @escaping @Sendable (UpdateEvent) -> Void
+        _ allowsRollback: Bool, _ emit: @escaping @Sendable (UpdateEvent) -> Void
     ) async throws -> StoredModel {
         guard let lock = try await DetachedThread.value(of: { try self.folder.beginUpdate(of: name) }) else {
             throw AccelError.updating(name)
@@ -37,7 +39,7 @@ extension ModelStore {
         defer { withExtendedLifetime(lock) {} }
         folder.removeLeftovers(of: name)
         do {
-            let received = try await receive(name, fetcher, emit)
+            let received = try await receive(name, fetcher, allowsRollback, emit)
             let candidate = try await candidate(received, of: name, functions)
             for check in checks {
                 try Task.checkCancellation()
@@ -46,7 +48,7 @@ extension ModelStore {
             }
             let model = try await candidate.model()
             try Task.checkCancellation()
-            let stored = try await commit(candidate, model, received.lease)
+            let stored = try await commit(candidate, model, received)
             emit(
                 UpdateEvent(
                     candidate.current?.digest == candidate.package.digest ? .unchanged : .updated, "\(stored.version)"))
@@ -61,11 +63,14 @@ extension ModelStore {
     private struct Received {
         let package: AcceleratorPackage
         let lease: CacheLease
+        /// What its signature states; nil if no signature is asked for.
+        let release: SignedRelease?
     }
 
     /// Fetches a package, and gives it its place in the store once its bytes and its signature are right.
     private nonisolated func receive(
-        _ name: String, _ fetcher: any PackageFetcher, _ emit: @escaping @Sendable (UpdateEvent) -> Void
+        _ name: String, _ fetcher: any PackageFetcher, _ allowsRollback: Bool,
+        _ emit: @escaping @Sendable (UpdateEvent) -> Void
     ) async throws -> Received {
         let fetched = try folder.fetchedFolder(of: name)
         defer { withExtendedLifetime(fetched) {} }
@@ -78,12 +83,13 @@ extension ModelStore {
             let package = try AcceleratorPackage(at: path)
             try package.check()
             if case .signed = self.trust { emit(UpdateEvent(.checking, "signature")) }
-            try self.trust.check(package)
+            let release = try self.trust.check(package)
+            try release?.check(for: name, after: try self.folder.record(of: name), allowsRollback, at: package.path)
             try self.checkLimit(adding: try package.byteCount, to: name)
             // Before the version has its place, so that nobody takes it for one that was dropped.
             let lease = try self.folder.lease(package.digest)
             let published = try self.folder.publish(version, as: package.digest, of: name)
-            return Received(package: try AcceleratorPackage(at: published), lease: lease)
+            return Received(package: try AcceleratorPackage(at: published), lease: lease, release: release)
         })
     }
 
@@ -163,7 +169,9 @@ extension ModelStore {
     }
 
     /// Makes a checked version the current one.
-    private func commit(_ candidate: UpdateCandidate, _ model: AccelModel, _ lease: CacheLease) throws -> StoredModel {
+    private func commit(
+        _ candidate: UpdateCandidate, _ model: AccelModel, _ received: Received
+    ) throws -> StoredModel {
         let (name, version) = (candidate.name, candidate.package.digest)
         for live in liveModels(name) {
             try live.prepare(for: candidate.package.graph.functions.map(FunctionDescription.init))
@@ -171,16 +179,25 @@ extension ModelStore {
         defer { for live in liveModels(name) { live.endChange() } }
         let isNew = try folder.guarding(name) {
             let record = try folder.record(of: name)
-            if record?.current == version { return false }
+            if var record, record.current == version {
+                // Signed again, for another version.
+                if let release = received.release, record.releases[version] != release {
+                    record.releases[version] = release
+                    try folder.write(record)
+                }
+                return false
+            }
             // This one step is the update.
-            try folder.write(
-                StoreRecord(
-                    name: name, current: version,
-                    earlier: record.map { [$0.versionBefore].filter { $0 != version } } ?? []))
+            var next = StoreRecord(
+                name: name, current: version,
+                earlier: record.map { [$0.versionBefore].filter { $0 != version } } ?? [],
+                releases: record?.releases ?? [:])
+            next.releases[version] = received.release
+            try folder.write(next)
             try folder.sweep(name)
             return true
         }
-        if isNew { try replace(name, by: model, lease) }
+        if isNew { try replace(name, by: model, received.lease) }
         return try self.model(name)
     }
 }
@@ -190,11 +207,33 @@ extension StoreRecord {
     var versionBefore: Digest { standing == .proven ? current : earlier.first ?? current }
 }
 
+extension SignedRelease {
+    /// Checks that a package may follow the current version of a model.
+    /// - Throws: `AccelError` (untrusted) if it is signed for another model; or for a lower version than the current one, or no
+    ///   version where the current one has one, unless `allowsRollback`.
+    func check(
+        for model: String, after record: StoreRecord?, _ allowsRollback: Bool, at path: String
+    ) throws(AccelError) {
+        if let name, name != model {
+            throw AccelError(.untrusted, expected: "a signature for \(quoted(model))", found: words, at: path)
+        }
+        guard !allowsRollback, let record, let current = record.releases[record.current], current.name != nil else {
+            return
+        }
+        guard name == nil || (version ?? 0) < (current.version ?? 0) else { return }
+        let least = current.version.map { "version \($0) or a later one" } ?? current.words
+        throw AccelError(
+            .untrusted, expected: "a signature for \(least)", found: version.map { "version \($0)" } ?? words, at: path)
+    }
+}
+
 extension Trust {
+    /// - Returns: what the signature states; nil if none is asked for.
     /// - Throws: `AccelError` (untrusted) with the verifier's reason.
-    func check(_ package: AcceleratorPackage) throws(AccelError) {
-        guard case .signed(let verifier) = self else { return }
-        do { try verifier.verify(package) } catch {
+    @discardableResult
+    func check(_ package: AcceleratorPackage) throws(AccelError) -> SignedRelease? {
+        guard case .signed(let verifier) = self else { return nil }
+        do { return try verifier.verifiedRelease(of: package) } catch {
             throw AccelError(.untrusted, "\(error)", at: package.path, hint: "sign it with `accelc sign`")
         }
     }

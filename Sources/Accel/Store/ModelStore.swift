@@ -167,7 +167,7 @@ public actor ModelStore {
     nonisolated func model(_ record: StoreRecord) -> StoredModel {
         StoredModel(
             name: record.name, version: record.current, earlier: record.earlier,
-            isTentative: record.standing != .proven,
+            isTentative: record.standing != .proven, release: record.releases[record.current],
             path: folder.packagePath(of: record.current, record.name),
             byteCount: MachineMemory.sum(record.versions.map { folder.byteCount(of: $0, record.name) }))
     }

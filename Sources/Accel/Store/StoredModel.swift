@@ -1,4 +1,5 @@
 public import AccelByteIO
+public import AccelPackages
 
 /// A model of a store, with its current version.
 public struct StoredModel: Equatable, Sendable {
@@ -10,6 +11,8 @@ public struct StoredModel: Equatable, Sendable {
     public let earlier: [Digest]
     /// Whether no run of the current version has succeeded yet: if one fails, the store goes back to the version before.
     public let isTentative: Bool
+    /// What the current version's signature states; nil if it states nothing, or none was asked for.
+    public let release: SignedRelease?
     /// The path of the current version's package.
     public let path: String
     /// The bytes of the files of all its versions.

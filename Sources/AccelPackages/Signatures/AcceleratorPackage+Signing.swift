@@ -3,8 +3,8 @@ import AccelTensors
 
 /// The content that signatures of a package cover. `check` verifies the package against its manifest.
 extension AcceleratorPackage {
-    /// The bytes of manifest.json, which hold the digest of every other file: the content that an SSH signature signs.
-    /// Equal for a folder and its archive.
+    /// The bytes of manifest.json, which hold the digest of every other file: the content that an SSH signature without a
+    /// name signs (`signedContent`). Equal for a folder and its archive.
     public var signedManifest: ByteView {
         get throws {
             let (bytes, file) = (
@@ -18,7 +18,10 @@ extension AcceleratorPackage {
     }
 
     /// Returns every file with the SHA-256 of its bytes, in the order of OpenSSF Model Signing.
-    public func statement(name: String, threads: Int) throws -> ModelStatement {
+    /// - Parameter release: what the statement says of the model besides.
+    public func statement(
+        name: String, release: SignedRelease = .unstated, threads: Int
+    ) throws -> ModelStatement {
         let names = ([PackageFormat.manifestName] + manifest.files.map(\.name)).sorted {
             $0.utf8.lexicographicallyPrecedes($1.utf8)
         }
@@ -27,7 +30,7 @@ extension AcceleratorPackage {
         }
         return ModelStatement(
             name: name, resources: zip(names, digests).map { ModelStatement.Resource(name: $0, digest: $1) },
-            ignoredPaths: [PackageFormat.reportName])
+            ignoredPaths: [PackageFormat.reportName], release: release)
     }
 
     /// Compares the files with a statement, which has to list exactly these files with their digests.

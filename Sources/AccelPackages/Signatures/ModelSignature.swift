@@ -98,12 +98,17 @@ public struct ModelStatement: Equatable, Sendable {
     public var resources: [Resource]
     /// Files that the signer excluded.
     public var ignoredPaths: [String]
+    /// The model that the package was signed for: a field of accelc's, which other tools ignore.
+    public var release: SignedRelease
 
-    init(name: String, resources: [Resource], ignoredPaths: [String]) {
+    init(name: String, resources: [Resource], ignoredPaths: [String], release: SignedRelease = .unstated) {
         self.name = name
         self.resources = resources
         self.ignoredPaths = ignoredPaths
+        self.release = release
     }
+
+    private static let releaseKey = "accelc_release"
 
     private var root: Digest {
         var hash = SHA256()
@@ -113,22 +118,24 @@ public struct ModelStatement: Equatable, Sendable {
 
     /// The statement as text.
     public var text: String {
+        let serialization: JSON = [
+            "method": "files", "hash_type": "sha256", "allow_symlinks": false,
+            "ignore_paths": .array(ignoredPaths.map { .string($0) }),
+        ]
+        let files = resources.map { resource -> JSON in
+            [
+                "name": .string(resource.name), "algorithm": "sha256", "digest": .string(resource.digest.description),
+            ]
+        }
+        var predicate = [
+            JSON.Member("serialization", serialization), JSON.Member("resources", .array(files)),
+        ]
+        if release != .unstated { predicate.append(JSON.Member(Self.releaseKey, .object(release.members))) }
         let statement: JSON = [
             "_type": .string(ModelSignature.statementType),
             "subject": [["name": .string(name), "digest": ["sha256": .string(root.description)]]],
             "predicateType": .string(ModelSignature.predicateType),
-            "predicate": [
-                "serialization": [
-                    "method": "files", "hash_type": "sha256", "allow_symlinks": false,
-                    "ignore_paths": .array(ignoredPaths.map { .string($0) }),
-                ],
-                "resources": .array(
-                    resources.map {
-                        [
-                            "name": .string($0.name), "algorithm": "sha256", "digest": .string($0.digest.description),
-                        ]
-                    }),
-            ],
+            "predicate": .object(predicate),
         ]
         return statement.text()
     }
@@ -152,6 +159,13 @@ public struct ModelStatement: Equatable, Sendable {
         resources = try statement["predicate"]["resources"].array().map {
             try $0["algorithm"].require("sha256")
             return Resource(name: try $0["name"].string(), digest: try $0["digest"].digest())
+        }
+        let stated = statement["predicate"][Self.releaseKey]
+        if stated.exists {
+            try stated.refuseMembers(otherThan: ["name", "version"])
+            release = try SignedRelease(stated)
+        } else {
+            release = .unstated
         }
         guard Set(resources.map(\.name)).count == resources.count else {
             throw statement["predicate"]["resources"].error("a file is listed twice")

@@ -12,6 +12,11 @@ public struct SSHSignature: Equatable, Sendable {
     public let namespace: String
     /// The type of the key, such as `ssh-ed25519`.
     public let keyType: String
+    /// The armored signature alone, as `ssh-keygen` reads it.
+    package let armor: ByteView
+    /// The statement behind a package's signature, and its line with the end, which is signed; nil if there is none.
+    let statement: ReleaseStatement?
+    let statementLine: ByteView?
 
     private static let begin = "-----BEGIN SSH SIGNATURE-----"
     private static let end = "-----END SSH SIGNATURE-----"
@@ -28,8 +33,12 @@ public struct SSHSignature: Equatable, Sendable {
         else { throw refused("is not an SSH signature: expected at most \(Self.maximumBytes) bytes of text") }
         let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         guard lines.first == Self.begin[...], let last = lines.firstIndex(of: Self.end[...]),
-            lines[(last + 1)...].allSatisfy(\.isEmpty)
+            case let further = lines[(last + 1)...].filter({ !$0.isEmpty }),
+            further.isEmpty || further.count == 1 && further[0].first == "{" && purpose == Self.namespace
         else { throw refused("is not an SSH signature: expected \(Self.begin) ... \(Self.end)") }
+        armor = ByteView(Array((lines[...last].joined(separator: "\n") + "\n").utf8))
+        let line = further.first.map { ByteView(Array("\($0)\n".utf8)) }
+        (statementLine, statement) = (line, try line.map { try ReleaseStatement($0, file: file) })
         guard let bytes = Base64.bytes(of: lines[1..<last].joined()) else {
             throw refused("is not an SSH signature: its content is not base64")
         }

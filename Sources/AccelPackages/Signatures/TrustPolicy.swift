@@ -12,6 +12,24 @@ public struct TrustPolicy: Sendable {
         public let identities: [String]
         /// Unsigned packages are accepted, if the command line allows that, too.
         public let allowsUnsigned: Bool
+        /// The name that the signature has to state; nil for any, or none.
+        public let name: String?
+        /// The lowest version that the signature may state; nil for any, or none.
+        public let minimumVersion: Int?
+
+        /// Checks the release that a signature states.
+        /// - Throws: `FormatError` naming `file` if the rule asks for another one.
+        public func check(_ release: SignedRelease, file: String) throws {
+            if let name, release.name != name {
+                throw FormatError(
+                    file: file, reason: "is signed for \(release.words); the policy asks for \(quoted(name))")
+            }
+            if let minimumVersion, (release.version ?? 0) < minimumVersion {
+                let found = release.version.map { "version \($0)" } ?? "no version"
+                throw FormatError(
+                    file: file, reason: "is signed for \(found); the policy asks for \(minimumVersion) or a later one")
+            }
+        }
     }
     /// The path of the file with the signers' public keys.
     public let allowedSigners: String
@@ -36,7 +54,7 @@ public struct TrustPolicy: Sendable {
         // Relative to the policy's folder.
         allowedSigners = signers.hasPrefix("/") ? signers : "\(Files.parentFolder(of: file) ?? ".")/\(signers)"
         rules = try document["rules"].array().map { rule in
-            try rule.refuseMembers(otherThan: ["origin", "identities", "unsigned"])
+            try rule.refuseMembers(otherThan: ["origin", "identities", "unsigned", "name", "minimumVersion"])
             let text = try rule["origin"].string()
             guard let origin = Glob(text) else {
                 throw rule["origin"].error("is not a valid pattern: close its brackets, and order its ranges")
@@ -47,7 +65,14 @@ public struct TrustPolicy: Sendable {
             guard identities.isEmpty != !allowsUnsigned, !identities.contains("") else {
                 throw rule.error("expected either identities or \"unsigned\": true")
             }
-            return Rule(origin: origin, identities: identities, allowsUnsigned: allowsUnsigned)
+            let (name, minimum) = (rule["name"], rule["minimumVersion"])
+            if allowsUnsigned, let field = [name, minimum].first(where: { $0.exists }) {
+                throw field.error("asks something of a signature, but the rule asks for none")
+            }
+            return Rule(
+                origin: origin, identities: identities, allowsUnsigned: allowsUnsigned,
+                name: name.exists ? try name.string() : nil,
+                minimumVersion: minimum.exists ? try minimum.int(in: SignedRelease.versions) : nil)
         }
         self.file = file
     }

@@ -19,19 +19,32 @@ package struct StoreRecord: Equatable, Sendable {
     package var standing: Standing
     /// The versions to go back to, the latest first.
     package var earlier: [Digest]
+    /// What the signatures of versions state, of those that were asked for.
+    package var releases: [Digest: SignedRelease]
 
-    package init(name: String, current: Digest, standing: Standing = .untried, earlier: [Digest] = []) {
+    package init(
+        name: String, current: Digest, standing: Standing = .untried, earlier: [Digest] = [],
+        releases: [Digest: SignedRelease] = [:]
+    ) {
         (self.name, self.current, self.standing, self.earlier) = (name, current, standing, earlier)
+        self.releases = releases
     }
 
     /// All versions that the record names.
     package var versions: [Digest] { [current] + earlier }
 
     var text: String {
-        SealedDocument.text(of: [
-            "model": .string(name), "current": .string(current.description), "standing": .string(standing.rawValue),
-            "earlier": .array(earlier.map { .string($0.description) }),
-        ])
+        var members = [
+            JSON.Member("model", .string(name)), JSON.Member("current", .string(current.description)),
+            JSON.Member("standing", .string(standing.rawValue)),
+            JSON.Member("earlier", .array(earlier.map { .string($0.description) })),
+        ]
+        let stated = versions.compactMap { version -> JSON.Member? in
+            guard let release = releases[version], release != .unstated else { return nil }
+            return JSON.Member(version.description, .object(release.members))
+        }
+        if !stated.isEmpty { members.append(JSON.Member("signed", .object(stated))) }
+        return SealedDocument.text(of: .object(members))
     }
 
     /// Reads a record.
@@ -46,6 +59,11 @@ package struct StoreRecord: Equatable, Sendable {
         self.init(
             name: try document["model"].string(), current: try document["current"].digest(), standing: standing,
             earlier: try document["earlier"].array().map { try $0.digest() })
+        guard document["signed"].exists else { return }
+        for version in versions {
+            let stated = document["signed"][version.description]
+            if stated.exists { releases[version] = try SignedRelease(stated) }
+        }
     }
 }
 

@@ -84,8 +84,8 @@ typedef struct accel_function accel_function;
 /* Receives the progress of opening or converting, on a thread of the library or the caller's. `fraction` is from 0 to 1, or negative
  * for a message; `item` may be NULL. The strings are valid during the call. */
 typedef void (*accel_progress)(void *context, const char *stage, double fraction, const char *item);
-/* Decides whether the signature of a package whose bytes are intact is accepted. `manifest` is what an SSH signature signs.
- * Returns 0 to accept it. */
+/* Decides whether the signature of a package whose bytes are intact is accepted. `manifest` is what an SSH signature signs: manifest.json,
+ * or the last line of PACKAGE.sig, if it states a model's name (accelc sign --name). Returns 0 to accept it. */
 typedef int32_t (*accel_verify)(void *context, const char *path, const void *manifest, size_t byte_count);
 
 enum {
@@ -99,7 +99,8 @@ enum {
 /* Flags of accel_options. */
 enum {
     ACCEL_OPEN_PROBE = 1,      /* a backend has to give the outputs that the package has for its probe */
-    ACCEL_OPEN_NO_FALLBACK = 2 /* a backend that fails, or is late, is an error: no other is tried */
+    ACCEL_OPEN_NO_FALLBACK = 2, /* a backend that fails, or is late, is an error: no other is tried */
+    ACCEL_UPDATE_ROLLBACK = 4   /* of accel_store_update: a package that is signed with a lower version, or without one, is no error */
 };
 
 typedef struct accel_options {
@@ -340,7 +341,8 @@ accel_status accel_store_list(accel_store *store, accel_each_stored each, void *
 accel_status accel_store_model(
     accel_store *store, const char *name, const accel_options *options, accel_model **model, accel_error *error);
 /* Updates a model, or adds one, from a package on this machine, which is copied; blocks until that is done. The new version has to serve
- * all functions of the current one. Of options, cancel and progress count. */
+ * all functions of the current one. A package that is signed for another model is refused; and one that is signed with a lower version
+ * than the current one, or without one, unless options->flags has ACCEL_UPDATE_ROLLBACK. Of options, cancel, progress and this flag count. */
 accel_status accel_store_update(
     accel_store *store, const char *name, const char *package, const accel_options *options, accel_error *error);
 /* Makes the version before the current one again. */

@@ -65,11 +65,14 @@ enum CheckSignatureCommand: Command {
                 "package": .string(package.digest.description), "signed": .bool(signer.name != nil),
                 "signer": signer.name.map { .string($0) } ?? .null, "key": signer.key.map { .string($0) } ?? .null,
                 "ignored": .array(signer.ignored.map { .string($0) }),
+                "name": signer.release.name.map { .string($0) } ?? .null,
+                "version": signer.release.version.map { .integer(Int64($0)) } ?? .null,
             ])
         } else {
             let words =
                 signer.name.map { "signed by \($0)" } ?? "not signed, which the policy and --allow-unsigned allow"
-            console.summary("\(path): \(words)\(signer.key.map { " (\($0))" } ?? ""), \(package.digest)")
+            let stated = signer.release == .unstated ? "" : ", for \(signer.release.words)"
+            console.summary("\(path): \(words)\(signer.key.map { " (\($0))" } ?? "")\(stated), \(package.digest)")
         }
         package.remarks.forEach(console.warning)
         for name in signer.ignored where name != "verify.json" {
@@ -85,6 +88,8 @@ enum CheckSignatureCommand: Command {
         var key: String?
         /// The names that the signature does not cover.
         var ignored: [String] = []
+        /// The model that the signature states.
+        var release = SignedRelease.unstated
     }
 
     private static func path(_ arguments: Arguments, _ package: String, _ format: SignatureFormat) throws -> String {
@@ -101,16 +106,14 @@ enum CheckSignatureCommand: Command {
     ) throws -> Signer {
         let file = try Self.path(arguments, path, .ssh)
         try AllowedSigners.refusePublicKey(allowedSigners, identity: identities.first)
-        let (tool, message, signature) = (
-            try SSHKeygen(), try package.signedManifest, try MappedFile(file).bytes
-        )
+        let (tool, signature) = (try SSHKeygen(), try MappedFile(file).bytes)
         var refusal: FormatError?
         var unknown: UnknownSigner?
         for identity in identities {
             do {
-                let parsed = try tool.check(
-                    message, signature: signature, file: file, identity: identity, allowedSigners: allowedSigners)
-                return Signer(name: identity, key: parsed.keyType)
+                let checked = try tool.check(
+                    package, signature: signature, file: file, identity: identity, allowedSigners: allowedSigners)
+                return Signer(name: identity, key: checked.signature.keyType, release: checked.release)
             } catch let error as UnknownSigner {
                 unknown = unknown ?? error
             } catch let error as FormatError {
@@ -132,7 +135,7 @@ enum CheckSignatureCommand: Command {
         try OpenSSL().check(signature, file: file, publicKey: key)
         let statement = try ModelStatement(signature.payload, file: file)
         try package.check(against: statement, threads: console.threads)
-        return Signer(name: "the key in \(key)", ignored: statement.ignoredPaths)
+        return Signer(name: "the key in \(key)", ignored: statement.ignoredPaths, release: statement.release)
     }
 
     private static func check(
@@ -154,7 +157,9 @@ enum CheckSignatureCommand: Command {
             }
             return Signer()
         }
-        return try check(
+        let signer = try check(
             package, at: path, identities: rule.identities, allowedSigners: policy.allowedSigners, arguments)
+        try rule.check(signer.release, file: path)
+        return signer
     }
 }

@@ -13,12 +13,17 @@ enum SignCommand: Command {
     static let format = Option(
         "format", .words(SignatureFormat.allCases.map(\.rawValue)), "ssh: by ssh-keygen; oms: by openssl",
         default: SignatureFormat.ssh.rawValue, otherWords: OtherWords.signatures)
+    static let model = Option(
+        "name", .text("NAME"), "the model that the package is signed for: as another model it is refused")
+    static let version = Option(
+        "model-version", .integer(SignedRelease.versions),
+        "the version of the model, a counter: after this one, lower ones are refused", needs: [.option("name")])
     static let output = Option(
         "output", .output("SIGNATURE") { SignatureFormat($0).output },
         "where to (default: PACKAGE.sig; oms: PACKAGE.oms.sig)", short: "o",
         implied: { arguments in arguments[package].map(SignatureFormat(arguments).defaultPath) })
     static let positionals = [package]
-    static let options = [key, format, output, CommonOptions.json]
+    static let options = [key, format, model, version, output, CommonOptions.json]
     static let notes = """
         The package is read against its digests first: what is damaged is not signed. The signature
         stands beside the package, good for its folder and its archive, as a package holds nothing that its
@@ -26,6 +31,11 @@ enum SignCommand: Command {
 
             ssh-keygen -Y verify -f ALLOWED -I IDENTITY -n \(SSHSignature.namespace) \\
                 -s PACKAGE.sig < PACKAGE/manifest.json
+
+        With --name it signs a line with the SHA-256 of manifest.json, the name and the version, which is
+        the last one of PACKAGE.sig:
+
+            tail -n 1 PACKAGE.sig | ssh-keygen -Y verify ... -s PACKAGE.sig
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
@@ -35,6 +45,10 @@ enum SignCommand: Command {
             throw RequestError(Files.brokenLink(key) ?? "there is no key at \(key)", status: .unavailable)
         }
         let output = try arguments.required(output)
+        let release =
+            try arguments[model].map { name throws(RequestError) in
+                try SignedRelease(name: name, version: arguments.integer(version))
+            } ?? .unstated
         let package = try AcceleratorPackage(at: path)
         let progress = console.progress("checking", total: package.checkedFileCount)
         try package.check { progress.step($0) }
@@ -43,19 +57,22 @@ enum SignCommand: Command {
 
         let signature: [UInt8]
         switch format {
-        case .ssh: signature = try SSHKeygen().sign(try package.signedManifest, key: key)
+        case .ssh: signature = try SSHKeygen().sign(package, for: release, key: key)
         case .oms:
-            let statement = try package.statement(name: Files.name(of: path), threads: console.threads)
+            let statement = try package.statement(
+                name: Files.name(of: path), release: release, threads: console.threads)
             signature = Array(try OpenSSL().sign(Array(statement.text.utf8), key: key).text.utf8)
         }
         try AtomicFile.write(ByteView(signature), to: output, as: format.output)
         if arguments.has(CommonOptions.json) {
             console.print([
                 "package": .string(package.digest.description), "format": .string(format.rawValue),
-                "signature": .string(output),
+                "signature": .string(output), "name": release.name.map { .string($0) } ?? .null,
+                "version": release.version.map { .integer(Int64($0)) } ?? .null,
             ])
         } else {
-            console.summary("\(output): signs the package \(package.digest) with \(key)")
+            let stated = release == .unstated ? "" : " for \(release.words),"
+            console.summary("\(output): signs the package \(package.digest)\(stated) with \(key)")
         }
         return .success
     }
