@@ -4,19 +4,33 @@ import AccelPlatform
 /// every amount that depends on a file or a request is checked here first.
 public enum MachineMemory {
     /// The memory of the machine, or the limit of the process's control groups, in bytes.
-    public static let total: Int = ([physical].compactMap { $0 } + controlGroups).filter { $0 > 0 }.min() ?? .max
+    public static let total: Int =
+        ([physical].compactMap { $0 } + ControlGroup.all.compactMap(\.limit)).filter { $0 > 0 }.min() ?? .max
     /// The limit of the address space in bytes (`ulimit -v`); nil for none.
     private static let addressLimit: Int? = addresses.flatMap { $0 > 0 ? $0 : nil }
     /// The value of `$ACCELC_MEMORY`: the most bytes for one purpose, independent of other memory of the process.
     private static let limit: Int? = environment.flatMap { $0 > 0 ? $0 : nil }
 
-    /// The bytes that the process can still take: the memory of the machine minus its own use, reduced by limits.
+    /// The bytes that the process can still take: those that the machine and each of the process's control groups have
+    /// free, reduced by limits.
     public static var available: Int { min(free, limit ?? .max) }
 
     /// The same, without `$ACCELC_MEMORY`.
     private static var free: Int {
         let used = Self.used
-        return max(0, min(total - used.memory, addressLimit.map { $0 - used.addresses } ?? .max))
+        // Without the system's own figure, other processes are taken to use nothing.
+        let machine = lines("/proc/meminfo").first { $0.hasPrefix("MemAvailable:") }.flatMap(kilobytes)
+        let groups = ControlGroup.all.compactMap(\.free)
+        let addresses = addressLimit.map { $0 - used.addresses }
+        return max(0, ([machine ?? total - used.memory, addresses].compactMap { $0 } + groups).min() ?? 0)
+    }
+
+    /// The bytes of a line of /proc/meminfo.
+    private static func kilobytes(_ line: Substring) -> Int? {
+        line.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map {
+            $0.multipliedReportingOverflow(by: 1024)
+        }
+        .flatMap { $0.overflow ? nil : $0.partialValue }
     }
 
     /// Checks that memory suffices.
@@ -85,37 +99,70 @@ public enum MachineMemory {
         )
     }
 
-    /// The memory limits of the process's control groups, of version 2 and 1.
-    private static var controlGroups: [Int] {
+    /// Returns the lines of a small file, which may report a size of 0 as the system's own files do.
+    fileprivate static func lines(_ path: String) -> [Substring] {
+        let descriptor = FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
+        guard descriptor.number >= 0 else { return [] }
+        var buffer = [UInt8](repeating: 0, count: 1 << 14)
+        let count = read(descriptor.number, &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n") : []
+    }
+}
+
+/// A control group that bounds the memory of the process, of version 2 or 1.
+struct ControlGroup {
+    /// The folder with its files.
+    let folder: String
+    /// The names of the files with its limit and its use, and of the line of memory.stat with the file pages that are not in use.
+    private let names: (limit: String, used: String, inactive: String)
+
+    init(_ folder: String, isVersion2: Bool) {
+        self.folder = folder
+        names =
+            isVersion2
+            ? ("memory.max", "memory.current", "inactive_file ")
+            : ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file ")
+    }
+
+    private func number(_ name: String) -> Int? {
+        MachineMemory.lines("\(folder)/\(name)").first.flatMap { Int($0) }
+    }
+
+    /// The most bytes that its processes may take together; nil for no limit.
+    var limit: Int? { number(names.limit).flatMap { $0 < Self.unlimited ? $0 : nil } }
+    /// Version 1 has a number near 2^63 for no limit.
+    private static let unlimited = 1 << 60
+
+    /// The bytes that its processes may still take; nil without a limit. Pages of files that are not in use make room.
+    var free: Int? {
+        guard let limit, let used = number(names.used) else { return nil }
+        let inactive = MachineMemory.lines("\(folder)/memory.stat").first { $0.hasPrefix(names.inactive) }
+            .flatMap { Int($0.dropFirst(names.inactive.count)) }
+        return limit - max(0, used - (inactive ?? 0))
+    }
+
+    /// The groups of the process, with those above them. A process does not move between groups while it runs.
+    static let all: [ControlGroup] = {
         #if os(Linux)
             let root = "/sys/fs/cgroup"
-            var paths = ["\(root)/memory.max", "\(root)/memory/memory.limit_in_bytes"]
-            for line in lines("/proc/self/cgroup") {
+            var groups = [ControlGroup(root, isVersion2: true), ControlGroup("\(root)/memory", isVersion2: false)]
+            for line in MachineMemory.lines("/proc/self/cgroup") {
                 let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
                 guard parts.count == 3, parts[0] == "0" || parts[1].split(separator: ",").contains("memory") else {
                     continue
                 }
                 var group = String(parts[2])
                 while group.count > 1 {
-                    paths.append(
-                        parts[0] == "0" ? "\(root)\(group)/memory.max" : "\(root)/memory\(group)/memory.limit_in_bytes")
+                    let isVersion2 = parts[0] == "0"
+                    groups.append(ControlGroup((isVersion2 ? root : "\(root)/memory") + group, isVersion2: isVersion2))
                     group = Files.parentFolder(of: group) ?? "/"
                 }
             }
-            return paths.compactMap { lines($0).first.flatMap { Int($0) } }
+            return groups.filter { $0.limit != nil }
         #else
             return []
         #endif
-    }
-
-    /// Returns the lines of a small file, which may report a size of 0 as the system's own files do.
-    private static func lines(_ path: String) -> [Substring] {
-        let descriptor = FileDescriptor(open(path, O_RDONLY | O_CLOEXEC))
-        guard descriptor.number >= 0 else { return [] }
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let count = read(descriptor.number, &buffer, buffer.count)
-        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self).split(separator: "\n") : []
-    }
+    }()
 }
 
 extension ByteBuffer {
