@@ -20,8 +20,9 @@ extension BinaryOperator {
     }
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
         let shape = try broadcastShape(inputs)
-        let (x, y) = (inputs[0].expanded(to: shape).floats, inputs[1].expanded(to: shape).floats)
-        return [HostTensor(zip(x, y).map { Float(apply(Double($0), Double($1))) }, shape)]
+        let (x, y) = (inputs[0], inputs[1])
+        let floats = shape.broadcasting(x.floats, x.shape, y.floats, y.shape) { Float(apply(Double($0), Double($1))) }
+        return [HostTensor(floats, shape)]
     }
 }
 

@@ -38,10 +38,11 @@ public struct Compare: Operator {
 
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
         let shape = try broadcastShape(inputs)
-        let (x, y) = (inputs[0].expanded(to: shape), inputs[1].expanded(to: shape))
+        let (x, y) = (inputs[0], inputs[1])
         return switch x.elements {
-        case .int64(let integers): [HostTensor(zip(integers, y.integers).map(holds), shape)]
-        default: [HostTensor(zip(x.floats, y.floats).map(holds), shape)]
+        case .int64(let integers):
+            [HostTensor(shape.broadcasting(integers, x.shape, y.integers, y.shape, holds), shape)]
+        default: [HostTensor(shape.broadcasting(x.floats, x.shape, y.floats, y.shape, holds), shape)]
         }
     }
 

@@ -27,6 +27,36 @@ extension HostTensor {
     func transposed(_ permutation: [Int]) throws -> HostTensor { try Transpose(permutation).evaluate([self])[0] }
 }
 
+extension Shape {
+    /// Returns `function` of each pair of elements of two tensors that broadcast to the shape. The tensors are read in place: a
+    /// broadcast copy of an attention mask's row and column would take as much memory as the mask.
+    func broadcasting<First, Second, Result>(
+        _ x: [First], _ xShape: Shape, _ y: [Second], _ yShape: Shape, _ function: (First, Second) -> Result
+    ) -> [Result] {
+        let (first, second) = (
+            StridedLayout(shape: xShape).expanded(to: self), StridedLayout(shape: yShape).expanded(to: self)
+        )
+        guard let width = dimensions.last else { return [function(x[0], y[0])] }
+        let (step, otherStep) = (first.strides[rank - 1], second.strides[rank - 1])
+        var result: [Result] = []
+        result.reserveCapacity(count)
+        guard !dimensions.contains(0) else { return [] }
+        for row in 0..<count / width {
+            var (rest, start, otherStart) = (row, first.offset, second.offset)
+            for axis in (0..<rank - 1).reversed() {
+                let index = rest % dimensions[axis]
+                rest /= dimensions[axis]
+                start += index * first.strides[axis]
+                otherStart += index * second.strides[axis]
+            }
+            for column in 0..<width {
+                result.append(function(x[start + column * step], y[otherStart + column * otherStep]))
+            }
+        }
+        return result
+    }
+}
+
 extension StridedLayout {
     func elements<Element>(of source: [Element]) -> [Element] {
         var result: [Element] = []

@@ -17,8 +17,10 @@ public struct Select: Operator {
 
     public func evaluate(_ inputs: [HostTensor]) throws -> [HostTensor] {
         let shape = try broadcastShape(inputs)
-        let operands = inputs.map { $0.expanded(to: shape) }
-        let (x, y) = (operands[1].floats, operands[2].floats)
-        return [HostTensor(operands[0].flags.enumerated().map { $1 ? x[$0] : y[$0] }, shape)]
+        let (condition, x, y) = (inputs[0], inputs[1], inputs[2])
+        let own = condition.shape == shape ? condition : condition.expanded(to: shape)
+        var rest = own.flags.makeIterator()
+        let floats = shape.broadcasting(x.floats, x.shape, y.floats, y.shape) { (rest.next() ?? false) ? $0 : $1 }
+        return [HostTensor(floats, shape)]
     }
 }

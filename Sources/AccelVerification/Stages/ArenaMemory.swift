@@ -105,7 +105,9 @@ struct ArenaMemory {
         guard let last = layout.lastElement, last < tensor.shape.count else {
             throw outside("an operand \(layout.shape) lies outside of its tensor \(tensor.type)")
         }
-        func moved<Element>(_ elements: [Element]) -> [Element] { offsets(layout).map { elements[$0] } }
+        func moved<Element>(_ elements: [Element]) -> [Element] {
+            elements.withUnsafeBufferPointer { elements in self.elements(of: layout) { elements[$0] } }
+        }
         return switch tensor.elements {
         case .float32(let floats): HostTensor(moved(floats), layout.shape)
         case .float16(let floats): HostTensor(.float16(moved(floats)), layout.shape)
@@ -122,7 +124,7 @@ struct ArenaMemory {
         if layout.isContiguous {
             return Array(UnsafeBufferPointer(start: elements + layout.offset, count: layout.shape.count))
         }
-        return offsets(layout).map { elements[$0] }
+        return self.elements(of: layout) { elements[$0] }
     }
 
     private func scatter<Element: BitwiseCopyable>(
@@ -133,17 +135,18 @@ struct ArenaMemory {
             (elements + layout.offset).update(from: values, count: layout.shape.count)
             return
         }
-        for (value, offset) in zip(values, offsets(layout)) { elements[offset] = value }
+        var index = 0
+        layout.shape.forEachOffset(from: layout.offset, by: layout.strides) { offset in
+            elements[offset] = values[index]
+            index += 1
+        }
     }
 
-    /// Returns the offset of each element, in row-major order.
-    private func offsets(_ layout: StridedLayout) -> [Int] {
-        let sizes = layout.shape.dimensions
-        if sizes.contains(0) { return [] }
-        var result = [layout.offset]
-        for (size, stride) in zip(sizes, layout.strides) {
-            result = result.flatMap { start in (0..<size).map { start + $0 * stride } }
-        }
+    /// Returns the element at each offset, in row-major order. A list of the offsets would take more memory than the elements.
+    private func elements<Element>(of layout: StridedLayout, _ element: (Int) -> Element) -> [Element] {
+        var result: [Element] = []
+        result.reserveCapacity(layout.shape.count)
+        layout.shape.forEachOffset(from: layout.offset, by: layout.strides) { result.append(element($0)) }
         return result
     }
 }

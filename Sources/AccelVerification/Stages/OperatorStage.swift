@@ -38,12 +38,16 @@ struct OperatorStage {
     /// - Parameters:
     ///   - index: the call.
     ///   - reference: the values of the model's node, with the original weights; nil if it has no such node.
-    ///   - found: the call's results in the package's own run.
+    ///   - found: returns the call's results in the package's own run.
     /// - Returns: the finding, and the execution plan against the model where the two differ by more than arithmetic usually does.
     func finding(
-        _ index: Int, reference: [HostTensor]?, found: [HostTensor]
+        _ index: Int, reference: [HostTensor]?, found: @autoclosure () -> [HostTensor]
     ) throws -> (finding: OperatorFinding, plan: Metrics?) {
+        // Errors of rows of codes are those of their values. The bytes themselves, which are compared below, have none.
+        func widened(_ tensors: [HostTensor]) -> [HostTensor] { tensors.map { $0.wideningRows() } }
         let call = run.function.calls[index]
+        // First, so that these results are gone before there are others.
+        let propagated = reference.map { Metrics(widened(found()), against: widened($0)).summarized }
         try plan.prepare(index)
         let operands = try plan.operands(of: call, weight: originalWeight)
         let expected = try sampled(call, operands, reference) ?? whole(call, operands, reference)
@@ -54,10 +58,7 @@ struct OperatorStage {
         let results = try run.runner.results(of: index, in: run.index, inputs: inputs)
         let compared = expected.rows.map { rows in results.map { $0.choosing(rows) } } ?? results
         let kernel = Metrics(compared, against: expected.stored).summarized
-        // Errors of rows of codes are those of their values. The bytes themselves, which are compared above, have none.
-        func widened(_ tensors: [HostTensor]) -> [HostTensor] { tensors.map { $0.wideningRows() } }
         let injected = Metrics(widened(results), against: widened(expected.original)).summarized
-        let propagated = reference.map { Metrics(widened(found), against: widened($0)).summarized }
         let isExact = call.outputs.allSatisfy { $0.elementType != .float32 }
         var gate = isExact ? Tolerance.exact(origin: "integers are exact") : .rounding
         if !isExact, gate.failureReason(for: kernel) != nil { gate = gate.allowing(try noise(of: call, expected)) }

@@ -17,12 +17,18 @@ final class PackageRunner {
         self.fault = fault
     }
 
+    /// The memories of one function that exist at the same time: of the run of the package, of its single calls, and of the reference
+    /// over the same plan (`ReferencePlan`).
+    private static let runsAtOnce = 3
+
     /// - Throws: `RequestError` (unavailable) if the states or a function's values do not fit into memory, before any
     ///   computation.
     static func requireMemory(for program: ModelPlan) throws {
         _ = try Session(program, threads: 1)
         for function in program.functions {
-            try MachineMemory.require(function.arenaBytes, for: "function \(function.name)")
+            try MachineMemory.require(
+                MachineMemory.sum(repeatElement(function.arenaBytes, count: runsAtOnce)),
+                for: "the comparison of function \(function.name)")
         }
     }
 
