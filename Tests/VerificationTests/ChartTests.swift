@@ -105,5 +105,10 @@ struct ChartTests {
 }
 
 extension ErrorDistribution {
-    fileprivate mutating func record(_ error: Float) { record(1) { $0[Int(error.bitPattern >> 16)] += 1 } }
+    fileprivate mutating func record(_ error: Float) {
+        record {
+            $0[Int(error.bitPattern >> 16)] += 1
+            return 1
+        }
+    }
 }

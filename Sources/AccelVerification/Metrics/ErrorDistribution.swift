@@ -1,12 +1,17 @@
+import AccelByteIO
+
 /// The distribution of absolute errors: counts by magnitude, fine enough for quantiles and a histogram.
 ///
 /// A bucket holds the errors whose float32 value agrees in exponent and the first seven bits of the mantissa, so a
-/// quantile is exact to 1/128 of its value. Counts are integers: parts merge to the same result in any order.
+/// quantile is exact to 1/128 of its value. Counts are integers: parts merge to the same result in any order. Only
+/// buckets with errors take memory: there are at most as many as errors, and seldom more than some thousand.
 public struct ErrorDistribution: Equatable, Sendable {
     private static let bucketCount = 1 << 15
 
-    /// Counts by the upper 16 bits of the float32 value; empty until an error is recorded.
-    private var buckets: [UInt32] = []
+    /// The upper 16 bits of the float32 values of the buckets with errors, ascending.
+    private var buckets: [UInt16] = []
+    /// The counts of `buckets`.
+    private var counts: [UInt32] = []
     /// The number of recorded errors.
     public private(set) var count = 0
 
@@ -14,22 +19,60 @@ public struct ErrorDistribution: Equatable, Sendable {
     public init() {}
 
     /// Records errors.
-    /// - Parameter count: their number.
-    /// - Parameter record: counts each in the bucket of its upper 16 bits.
-    mutating func record(_ count: Int, _ record: (UnsafeMutablePointer<UInt32>) -> Void) {
-        if buckets.isEmpty { buckets = [UInt32](repeating: 0, count: Self.bucketCount) }
-        buckets.withUnsafeMutableBufferPointer { $0.baseAddress.map(record) }
-        self.count += count
+    /// - Parameter record: counts each in the bucket of its upper 16 bits, and returns their number.
+    mutating func record(_ record: (UnsafeMutablePointer<UInt32>) -> Int) {
+        let all = Self.allBuckets.take()
+        defer { Self.allBuckets.put(all) }
+        let dense = all.bytes.bindMemory(to: UInt32.self)
+        guard let start = dense.baseAddress else { return }
+        add(to: start)
+        count += record(start)
+        collect(dense)
     }
 
     mutating func merge(_ other: ErrorDistribution) {
-        count += other.count
-        if other.buckets.isEmpty { return }
-        if buckets.isEmpty {
-            buckets = other.buckets
-        } else {
-            for index in buckets.indices { buckets[index] &+= other.buckets[index] }
+        guard count > 0 else {
+            self = other
+            return
         }
+        record {
+            other.add(to: $0)
+            return other.count
+        }
+    }
+
+    private func add(to dense: UnsafeMutablePointer<UInt32>) {
+        for (bucket, number) in zip(buckets, counts) { dense[Int(bucket)] &+= number }
+    }
+
+    /// Takes over the counts of all buckets, and clears them.
+    private mutating func collect(_ dense: UnsafeMutableBufferPointer<UInt32>) {
+        buckets.removeAll(keepingCapacity: true)
+        counts.removeAll(keepingCapacity: true)
+        let group = 16
+        for first in stride(from: 0, to: dense.count, by: group) {
+            var isUsed: UInt32 = 0
+            for index in first..<first + group { isUsed |= dense[index] }
+            guard isUsed != 0 else { continue }
+            for index in first..<first + group where dense[index] > 0 {
+                buckets.append(UInt16(index))
+                counts.append(dense[index])
+                dense[index] = 0
+            }
+        }
+    }
+
+    /// Zeroed memory for all buckets, one for each thread that records at the same time.
+    private static let allBuckets = BucketMemory()
+    private final class BucketMemory: Sendable {
+        private let unused = Locked<[ByteBuffer]>([])
+
+        func take() -> ByteBuffer {
+            unused.withLock { $0.popLast() } ?? ByteBuffer(count: bucketCount * MemoryLayout<UInt32>.stride)
+        }
+
+        /// - Parameter buffer: zeroed again.
+        func put(_ buffer: ByteBuffer) { unused.withLock { $0.append(buffer) } }
     }
 
     /// Returns the error that a fraction `quantile` of the elements does not exceed, rounded up to the end of its
@@ -37,10 +80,10 @@ public struct ErrorDistribution: Equatable, Sendable {
     public func quantile(_ quantile: Double) -> Double {
         let wanted = Int((quantile * Double(count)).rounded(.up))
         var seen = 0
-        for index in buckets.indices where buckets[index] > 0 {
-            seen += Int(buckets[index])
+        for (bucket, number) in zip(buckets, counts) {
+            seen += Int(number)
             if seen >= wanted {
-                return index == 0 ? 0 : Double(Float(bitPattern: UInt32(index) << 16 | 0xFFFF))
+                return bucket == 0 ? 0 : Double(Float(bitPattern: UInt32(bucket) << 16 | 0xFFFF))
             }
         }
         return 0
@@ -58,12 +101,12 @@ public struct ErrorDistribution: Equatable, Sendable {
     /// Counts by power of ten, ascending and without gaps; errors of exactly zero come first.
     public var decades: [Bar] {
         var byExponent: [Int: Int] = [:]
-        for (index, number) in buckets.enumerated() where number > 0 && index > 0 {
-            let value = Double(Float(bitPattern: UInt32(index) << 16))
+        for (bucket, number) in zip(buckets, counts) where bucket > 0 {
+            let value = Double(Float(bitPattern: UInt32(bucket) << 16))
             byExponent[decimalExponent(of: value), default: 0] += Int(number)
         }
         var bars: [Bar] = []
-        if let zeros = buckets.first, zeros > 0 { bars.append(Bar(exponent: nil, count: Int(zeros))) }
+        if buckets.first == 0 { bars.append(Bar(exponent: nil, count: Int(counts[0]))) }
         if let lowest = byExponent.keys.min(), let highest = byExponent.keys.max() {
             bars += (lowest...highest).map { Bar(exponent: $0, count: byExponent[$0] ?? 0) }
         }

@@ -57,31 +57,42 @@ public struct Metrics: Equatable, Sendable {
         let number = min(values.count, reference.count)
         count += number
         guard number > 0, let x = values.baseAddress, let r = reference.baseAddress else { return }
-        for start in stride(from: 0, to: number, by: Self.elementsAtOnce) {
-            let length = min(Self.elementsAtOnce, number - start)
-            let (part, expected) = (x + start, r + start)
-            if ck_all_finite(part, length) != 0, ck_all_finite(expected, length) != 0 {
-                recordFinite(part, against: expected, length)
-            } else {
+        var distribution = distribution
+        distribution.record { buckets in
+            var finite = 0
+            for start in stride(from: 0, to: number, by: Self.elementsAtOnce) {
+                let length = min(Self.elementsAtOnce, number - start)
+                let (part, expected) = (x + start, r + start)
+                if ck_all_finite(part, length) != 0, ck_all_finite(expected, length) != 0 {
+                    recordFinite(part, against: expected, length, buckets)
+                    finite += length
+                    continue
+                }
                 for index in 0..<length {
                     if part[index].isFinite, expected[index].isFinite {
-                        recordFinite(part + index, against: expected + index, 1)
+                        recordFinite(part + index, against: expected + index, 1, buckets)
+                        finite += 1
                     } else {
                         recordNonFinite(part[index], expected[index])
                     }
                 }
             }
+            return finite
         }
+        self.distribution = distribution
     }
 
     /// The number of elements that are summed up together; the last bits of sums depend on it.
     private static let elementsAtOnce = 1 << 12
 
-    private mutating func recordFinite(_ x: UnsafePointer<Float>, against r: UnsafePointer<Float>, _ number: Int) {
+    private mutating func recordFinite(
+        _ x: UnsafePointer<Float>, against r: UnsafePointer<Float>, _ number: Int,
+        _ buckets: UnsafeMutablePointer<UInt32>
+    ) {
         var sums = (squaredError, referenceEnergy, energy, product, maximumError, peak)
         withUnsafeMutableBytes(of: &sums) { sums in
             let sums = sums.assumingMemoryBound(to: Double.self).baseAddress
-            distribution.record(number) { buckets in signFlips += ck_error_sums(x, r, number, sums, buckets) }
+            signFlips += ck_error_sums(x, r, number, sums, buckets)
         }
         (squaredError, referenceEnergy, energy, product, maximumError, peak) = sums
     }
@@ -164,7 +175,7 @@ extension Metrics {
     /// The absolute error that 99.9 % of the elements do not exceed, to 1/128 of its value, at most `maximumError`.
     public var percentile999: Double { summarizedPercentile ?? min(distribution.quantile(0.999), maximumError) }
 
-    /// The same metrics without the distribution, which takes a hundred times their memory.
+    /// The same metrics without the distribution, which takes up to a hundred times their memory.
     var summarized: Metrics {
         var copy = self
         copy.summarizedPercentile = percentile999
