@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelPackages
 import AccelTensors
 import CAccel
 import Foundation

@@ -132,7 +132,8 @@ struct AbandonedPathTests {
             }
             #expect(failures.withLock { $0 } == [])
             TemporaryPaths.removeAbandoned(beside: output, kind: kind)
-            #expect(try Files.list(folder) == ["o"])
+            let names = try Files.list(folder)
+            #expect(names == ["o"])
         }
     }
 
@@ -146,7 +147,7 @@ struct AbandonedPathTests {
             try Files.makeFolder(folder)
             defer { try? Files.removeTree(folder) }
             try write("mine, old", to: "\(folder)/o")
-            await #expect(processExitsWith: .signal(SIGKILL)) { [folder, step] in
+            await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String, step = step as Int] in
                 let count = Locked(0)
                 try Disk.observing(folder) { event in
                     if count.withLock({ (count: inout Int) -> Bool in

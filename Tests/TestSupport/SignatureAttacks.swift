@@ -44,18 +44,22 @@ extension Attack {
                 .refused(.field("version"), "9007199254740992")),
             Attack(
                 "a version of text", statement(#","name":"m","version":"1""#), .refused(.field("version"), "string")),
-            Attack("two versions", statement(#","name":"m","version":1,"version":2"#), refused("version")),
+            Attack(
+                "two versions", statement(#","name":"m","version":1,"version":2"#), refused("occurs twice", at: 140)),
             Attack("no name", statement(#","name":"""#), .refused(.field("name"), "1 to 100 bytes")),
             Attack(
                 "a name with a NUL", statement(#","name":"a\u0000""#), .refused(.field("name"), "control characters")),
             Attack(
                 "a long name", statement(#","name":"\#(String(repeating: "m", count: 101))""#),
                 .refused(.field("name"), "101")),
-            Attack("another member", statement(#","name":"m","rollback":true"#), refused("rollback")),
+            Attack(
+                "another member", statement(#","name":"m","rollback":true"#),
+                .refused(.field("rollback"), "unknown field")),
             Attack("a statement of another kind", statement("", type: "x@v1"), .refused(.field("_type"), "\"x@v1\"")),
             Attack(
-                "no manifest", stated(#"{"_type":"accelc-package-statement@v1"}"#), .refused(.field("manifest"), "")),
-            Attack("a cut statement", stated("{\"_type\":"), refused("")),
+                "no manifest", stated(#"{"_type":"accelc-package-statement@v1"}"#),
+                .refused(.field("manifest"), "expected")),
+            Attack("a cut statement", stated("{\"_type\":"), .refused(.line(2, column: 1), "ends too early")),
             Attack("two statements", stated("{}\n{}"), refused("expected -----BEGIN SSH")),
             Attack("without a line end", armored(body(), after: ""), .accepted),
             Attack("empty", [], refused("is not an SSH signature")),
