@@ -112,6 +112,17 @@ def by_kill(words, folder, delay, moment):
     return process.wait(), 0, (0, -signal.SIGKILL)
 
 
+def by_kill_and_again(words, folder, delay, moment):
+    """Killed; then the same command, and an eviction, which remove what was left, and nothing of a name that a user gives."""
+    status, _, expected = by_kill(words, folder, delay, moment)
+    for attempt in (words, ["cache", "gc", "--cache", "cache"]):
+        if attempt is words or (folder / "cache").exists():
+            if start(attempt, folder).wait() != 0:
+                return "then not 0", 0, (0,)
+    left = [str(path) for path in folder.rglob(".*.partial")]
+    return (f"then left {left[:3]}", 0, (0,)) if left else (status, 0, expected)
+
+
 INPUT.mkdir()
 subprocess.run([ACCELC, *bert, "--compress", "palette:bits=4,group=16", "--no-cache", "-o", package], check=True)
 shutil.copytree(package, INPUT / "old.accelpkg")  # verify keeps its report in the package
@@ -128,6 +139,9 @@ for name, words, in_short in PHASES:
     for stop, title in ((by_signal, "interrupted"), (by_limit, "out of time")):
         lost = sweep(words, stop, whole, old, took)
         print(f"{title} in {name}: 130 within 1 s, nothing left", MOMENTS, MOMENTS - lost, lost, sep="\t", flush=True)
+    if words[0] in ("convert", "export", "decompress"):
+        lost = sweep(words, by_kill_and_again, whole, old, took)
+        print(f"killed in {name}, and run again: nothing left", MOMENTS, MOMENTS - lost, lost, sep="\t", flush=True)
     if name == "exact k-means":
         lost = sweep(words, by_kill, whole, old, took)
         print("control: killed instead, which leaves what is temporary", MOMENTS, MOMENTS - lost, lost, sep="\t", flush=True)
