@@ -17,6 +17,7 @@ struct TemporaryNameLawTests {
         "AccelByteIO/Output/Disk.swift": "the rename for it",
         "AccelByteIO/Output/AtomicFile.swift": "within TemporaryPaths.making",
         "AccelByteIO/Output/TemporaryFolder.swift": "within TemporaryPaths.making",
+        "AccelByteIO/Output/ScratchFile.swift": "within TemporaryPaths.making, and unlinked at once",
         "AccelByteIO/Files+Copying.swift": "within TemporaryPaths.making, or in the caller's temporary folder",
         "AccelByteIO/Files.swift": "folders that stay",
         "AccelByteIO/FileLock.swift": "lock files: within TemporaryPaths.making, or files that stay",

@@ -23,8 +23,7 @@ public struct RunPlan: Sendable {
     private let feed: TokenFeed?
     /// The inputs that take tokens and their position; nil if no tokens are taken in blocks.
     private let ports: (tokens: String, position: String)?
-    /// The interface of each function, and the part of the model that it belongs to.
-    private let functions: [(interface: Interface, part: String)]
+    private let functions: [FunctionPlan]
 
     /// - Parameters:
     ///   - function: the name of the function to run (for a decoder, of the first block); nil chooses one that the
@@ -41,7 +40,7 @@ public struct RunPlan: Sendable {
         let inputs = inputs.followingLinks(of: program)
         try inputs.requireKnownNumbers(of: index.map { [program.functions[$0]] } ?? program.functions)
         (self.generated, self.stopTokens) = (generated, stopTokens)
-        functions = program.functions.map { ($0.interface, $0.part) }
+        functions = program.functions
         // A file may hold the inputs of all parts. A decoder's are all read, because an encoder runs before it.
         let named = index.map { program.functions[$0] }.flatMap { $0.input(.position) == nil ? $0 : nil }
         let own = named.map { inputs.leavingOut(program.functions, for: $0) } ?? inputs
@@ -174,39 +173,58 @@ public struct RunPlan: Sendable {
     public func run(
         in session: Session, keepsOutputs: Bool = true, progress: (Int) -> Void = { _ in }
     ) throws -> Result {
-        try run(keepsOutputs: keepsOutputs, progress: progress) { try session.run($0, carrying: $1) }
+        let outputs = RunOutputs(keepsOutputs ? .memory : .shapes)
+        var result = try run(into: outputs, progress: progress) {
+            try session.run($0, carrying: $1, requesting: $2)
+        }
+        if keepsOutputs { result.outputs = try outputs.tensors() }
+        return result
     }
 
     /// Runs all steps wherever `make` does.
-    /// - Parameter make: makes a step, with what those before it made by name; returns the function's outputs in order.
+    /// - Parameters:
+    ///   - outputs: gets the outputs, as those of a further sample.
+    ///   - make: makes a step, with what those before it made by name; returns the requested outputs.
     public func run(
-        keepsOutputs: Bool = true, progress: (Int) -> Void = { _ in },
-        by make: (_ step: RunStep, _ made: [String: StoredTensor]) throws -> [StoredTensor]
+        into outputs: RunOutputs, progress: (Int) -> Void = { _ in },
+        by make: (_ step: RunStep, _ made: [String: StoredTensor], _ requested: RequestedOutputs) throws ->
+            [StoredTensor]
     ) throws -> Result {
         var result = Result()
-        var joined = JoinedOutputs()
+        outputs.beginSample()
         var made: [String: StoredTensor] = [:]
+        let carried = Set(steps.flatMap(\.carried.values))
         let clock = ContinuousClock()
-        func run(_ step: RunStep, isGenerated: Bool = false) throws {
+        /// Runs a step; `index` is the position in its block of the token that the next one is generated after.
+        func run(_ step: RunStep, isGenerated: Bool = false, generatingAfter index: Int? = nil) throws {
             if step.positions != nil, let tokens = ports.flatMap({ step.inputs[$0.tokens] }) {
                 result.rows = tokens.shape.dimensions.first ?? 1
             }
+            let all = Set(functions[step.function].outputs.map(\.name))
+            let logits = index == nil ? nil : feed?.logits
+            let isRead = carried.union(logits.map { [$0] } ?? [])
+            let requested = RequestedOutputs(
+                outputs.areKept ? all : all.intersection(carried),
+                position: index.flatMap { index in logits.map { ($0, index) } },
+                transient: outputs.transient(of: step, functions[step.function]).subtracting(isRead))
             let start = clock.now
-            let outputs = try make(step, made)
+            let results = try make(step, made, requested)
             result.runs.append(
                 Result.Run(
                     function: step.function, positions: step.positions, isGenerated: isGenerated,
                     duration: clock.now - start))
-            for output in outputs { made[output.name] = output }
-            if keepsOutputs {
-                let function = functions[step.function]
-                joined.add(outputs, of: step, function.interface, part: function.part)
+            for output in results where carried.contains(output.name) || output.name == logits {
+                made[output.name] = output
             }
+            try outputs.add(results, of: step, functions[step.function])
             progress(result.runs.count)
         }
-        for step in steps { try run(step) }
+        let last = steps.last?.rows.map { $0.upperBound - 1 }
+        for (number, step) in steps.enumerated() {
+            try run(step, generatingAfter: generated > 0 && number == steps.count - 1 ? last ?? .max : nil)
+        }
         var chosen: [[Int64]] = []
-        var index = steps.last?.rows.map { $0.upperBound - 1 }
+        var index = last
         while let feed, let end = result.runs.last?.positions?.upperBound, chosen.count < generated, !result.isStopped {
             var next = try likeliest(feed.logits.flatMap { made[$0] }, row: index)
             if let last = chosen.last { next = zip(last, next).map { stopTokens.contains($0) ? $0 : $1 } }
@@ -216,10 +234,9 @@ public struct RunPlan: Sendable {
                 result.stops[row] = chosen.count
             }
             guard chosen.count < generated, !result.isStopped else { break }
-            try run(feed.step(next, at: end), isGenerated: true)
+            try run(feed.step(next, at: end), isGenerated: true, generatingAfter: .max)
             index = nil
         }
-        result.outputs = joined.tensors
         if let ports, let end = result.runs.last?.positions?.upperBound {
             result.next = [StoredTensor(name: ports.position, integers: [Int64(end)], shape: [1])]
             if let last = chosen.last {

@@ -43,6 +43,15 @@ extension Session {
         try states.set(step.states)
         return try run(step.function, step.inputs(carrying: made) { $0 })
     }
+
+    /// Sets the states that a step sets, runs it, and copies the requested outputs.
+    /// - Parameter made: the outputs of earlier steps, by name.
+    public func run(
+        _ step: RunStep, carrying made: [String: StoredTensor], requesting requested: RequestedOutputs
+    ) throws -> [StoredTensor] {
+        try states.set(step.states)
+        return try executor(of: step.function).run(step.inputs(carrying: made) { $0 }, requesting: requested)
+    }
 }
 
 extension FunctionPlan {

@@ -60,19 +60,12 @@ extension StoredTensor {
 }
 
 extension RunPlan.Result {
-    /// The results of samples as one, with their rows after each other. Of generated tokens a row that has ended earlier repeats its stop
-    /// token. Outputs of other sizes have the number of their sample at the end of their names.
+    /// The results of samples as one, with the rows of generated tokens after each other. A row that has ended earlier repeats its stop
+    /// token. Outputs are joined by `RunOutputs`.
     public init(joining results: [RunPlan.Result]) {
         self = results[0]
         guard results.count > 1 else { return }
-        (runs, stops, next) = (results.flatMap(\.runs), results.flatMap(\.stops), [])
-        outputs = results[0].outputs.flatMap { first in
-            let all = results.compactMap { result in result.outputs.first { $0.name == first.name } }
-            let isEven = all.allSatisfy { $0.shape == first.shape && $0.shape.rank > 0 }
-            return isEven
-                ? [JoinedOutputs.joined(all)].compactMap(\.self)
-                : all.enumerated().map { $1.renamed("\(first.name).\($0)") }
-        }
+        (runs, stops, next, outputs) = (results.flatMap(\.runs), results.flatMap(\.stops), [], [])
         let tokens = results.compactMap(\.generated)
         let width = tokens.map { $0.shape.dimensions[1] }.max() ?? 0
         guard width > 0 else { return }

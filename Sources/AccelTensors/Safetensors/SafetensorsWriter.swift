@@ -159,10 +159,16 @@ public struct SafetensorsWriter: ~Copyable {
     }
 
     private static func ordered(_ tensors: [StoredTensor]) -> (tensors: [StoredTensor], entries: [Entry]) {
-        let tensors = tensors.sorted {
-            $0.elementType.byteCount != $1.elementType.byteCount
-                ? $0.elementType.byteCount > $1.elementType.byteCount : $0.name < $1.name
+        let sorted = tensors.map {
+            (tensor: $0, entry: Entry(name: $0.name, elementType: $0.elementType, shape: $0.shape))
         }
-        return (tensors, tensors.map { Entry(name: $0.name, elementType: $0.elementType, shape: $0.shape) })
+        .sorted { isOrdered($0.entry, $1.entry) }
+        return (sorted.map(\.tensor), sorted.map(\.entry))
+    }
+
+    /// Returns whether a tensor comes before another one in files of `write`.
+    package static func isOrdered(_ left: Entry, _ right: Entry) -> Bool {
+        left.elementType.byteCount != right.elementType.byteCount
+            ? left.elementType.byteCount > right.elementType.byteCount : left.name < right.name
     }
 }

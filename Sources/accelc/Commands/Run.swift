@@ -144,17 +144,21 @@ enum RunCommand: Command {
                 profile: recorder)
         }
         var result = RunPlan.Result()
+        var made = RunOutputs(.shapes)
         let times = arguments.integer(times) ?? 1
         var fastest = result.runs
         let progress = console.progress("running", total: times * plans.reduce(0) { $0 + $1.runs })
         for number in 1...times {
             session.reset()
             recorder?.begin()
+            // The outputs of the last run are written as they come, to a file beside theirs.
+            let path = number == times ? arguments[outputs] : nil
+            made = RunOutputs(try path.map { .file(try ScratchFile(in: Files.parentFolder(of: $0) ?? ".")) } ?? .shapes)
             result = try timing.run {
                 let results = try plans.enumerated().map { index, plan in
                     if index > 0 { session.reset() }
-                    return try plan.run(keepsOutputs: number == times, progress: { progress.step("run \($0)") }) {
-                        try session.run($0, $1)
+                    return try plan.run(into: made, progress: { progress.step("run \($0)") }) {
+                        try session.run($0, $1, $2)
                     }
                 }
                 return RunPlan.Result(joining: results)
@@ -163,8 +167,9 @@ enum RunCommand: Command {
             if timing.runs.last == timing.best { fastest = result.runs }
         }
         result.runs = fastest
-        let made = result.outputs + (result.generated.map { [$0] } ?? [])
-        if let path = arguments[outputs] { try SafetensorsWriter.write(made, to: path, as: .outputs) }
+        if let path = arguments[outputs] {
+            try made.write(to: path, as: .outputs, with: result.generated.map { [$0] } ?? [])
+        }
         if let path = arguments[states] {
             try SafetensorsWriter.write(session.states() + result.next, to: path, as: .states)
         }
@@ -175,9 +180,9 @@ enum RunCommand: Command {
         let limits = arguments.has(profile) ? try MachineLimits(measuring: console.threads) : nil
         if arguments.has(CommonOptions.json) {
             let calls = limits.flatMap { recorder?.document(program, $0) }
-            console.print(document(package, result, timing, session.memory(), profile: calls))
+            console.print(document(package, result, made.entries, timing, session.memory(), profile: calls))
         } else {
-            console.summary(text(program, result, arguments.has(time) ? timing : nil, session.memory()))
+            console.summary(text(program, result, made.entries, arguments.has(time) ? timing : nil, session.memory()))
             if let recorder, let limits { console.summary(recorder.text(program, limits)) }
         }
         return .success
@@ -224,7 +229,8 @@ enum RunCommand: Command {
     }
 
     private static func text(
-        _ program: ModelPlan, _ result: RunPlan.Result, _ timing: Timing?, _ memory: SessionMemory?
+        _ program: ModelPlan, _ result: RunPlan.Result, _ outputs: [SafetensorsWriter.Entry], _ timing: Timing?,
+        _ memory: SessionMemory?
     ) -> String {
         var lines: [String] = []
         for group in result.runs.chunked(by: \.function) {
@@ -232,10 +238,10 @@ enum RunCommand: Command {
             lines.append(group.count == 1 ? name : "\(name), \(group.count) times")
         }
         let parts = parts(program, result)
-        let outputs = FoldedNames.all(result.outputs, name: \.name) {
+        let groups = FoldedNames.all(outputs, name: \.name) {
             "\(parts[$0.name] ?? "") \($0.elementType.rawValue)\($0.shape)"
         }
-        lines += outputs.flatMap { group in
+        lines += groups.flatMap { group in
             group.elements.prefix(1).map {
                 "  out  \(parts[$0.name] ?? "")\(group.name) \($0.elementType.rawValue)\($0.shape)"
             }
@@ -271,8 +277,8 @@ enum RunCommand: Command {
     }
 
     private static func document(
-        _ package: AcceleratorPackage, _ result: RunPlan.Result, _ timing: Timing, _ memory: SessionMemory?,
-        profile: JSON?
+        _ package: AcceleratorPackage, _ result: RunPlan.Result, _ outputs: [SafetensorsWriter.Entry],
+        _ timing: Timing, _ memory: SessionMemory?, profile: JSON?
     ) -> JSON {
         [
             "package": .string(package.path), "digest": .string(package.digest.description),
@@ -284,7 +290,7 @@ enum RunCommand: Command {
                     ]
                 }),
             "outputs": .array(
-                result.outputs.map {
+                outputs.map {
                     [
                         "name": .string($0.name), "dtype": .string($0.elementType.rawValue),
                         "shape": .array($0.shape.dimensions.map { .integer(Int64($0)) }),

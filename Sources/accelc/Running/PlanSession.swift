@@ -11,8 +11,8 @@ struct PlanSession {
     let states: () throws -> [StoredTensor]
     /// The memory of the session so far; nil for other backends.
     let memory: () -> SessionMemory?
-    /// Sets the states of a step and runs it; `made` has the results of earlier steps by name.
-    let run: (_ step: RunStep, _ made: [String: StoredTensor]) throws -> [StoredTensor]
+    /// Sets the states of a step, runs it, and returns the requested outputs; `made` has the results of earlier steps by name.
+    let run: (_ step: RunStep, _ made: [String: StoredTensor], _ requested: RequestedOutputs) throws -> [StoredTensor]
 
     /// Creates a session on this processor, which runs steps directly.
     /// - Parameters:
@@ -30,8 +30,8 @@ struct PlanSession {
             SessionMemory(
                 arena: session.arenaBytes, states: session.states.byteCount, decodedWeights: session.decodedBytes)
         }
-        run = { step, made in
-            let outputs = try session.run(step, carrying: made)
+        run = { step, made, requested in
+            let outputs = try session.run(step, carrying: made, requesting: requested)
             try profile?.add(session.executor(of: step.function), of: step.function)
             return outputs
         }
@@ -45,7 +45,7 @@ struct PlanSession {
         reset = { session.reset() }
         states = { try session.snapshot() }
         memory = { nil }
-        run = { step, made in
+        run = { step, made, requested in
             if !step.states.isEmpty {
                 let others = try session.snapshot().filter { state in
                     !step.states.contains { $0.name == state.name && $0.shape == state.shape }
@@ -53,8 +53,10 @@ struct PlanSession {
                 try session.restore(others + step.states)
             }
             let function = functions[step.function]
-            let outputs = try session.run(function.name, step.inputs(carrying: made) { $0 }, outputs: nil)
-            return function.outputs.compactMap { outputs[$0.name] }
+            // A backend may want at least one output.
+            let names = requested.allNames.isEmpty ? Set(function.outputs.prefix(1).map(\.name)) : requested.allNames
+            let outputs = try session.run(function.name, step.inputs(carrying: made) { $0 }, outputs: names)
+            return requested.reduced(function.outputs.compactMap { outputs[$0.name] })
         }
     }
 

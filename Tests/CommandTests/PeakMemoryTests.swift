@@ -1,0 +1,138 @@
+#if os(Linux)
+    import AccelByteIO
+    import AccelTensors
+    import Foundation
+    import Glibc
+    import TestSupport
+    import Testing
+
+    /// The peak memory of commands, each in a process of its own.
+    ///
+    /// A peak holds the mapped pages of the package, which do not grow, so that a sum of what grows is visible in it.
+    @Suite("Memory of commands")
+    struct PeakMemoryTests {
+        struct Failure: Error { let words: String }
+
+        /// Runs the tool and returns its peak memory in bytes.
+        private func peak(_ words: [String], in folder: String) throws -> Int {
+            // The shell becomes the tool, in its folder.
+            let script = "cd \"$0\" && exec \"$@\""
+            let arguments = ["/bin/sh", "-c", script, folder, CommandRunner.executable.path] + words
+            var actions = posix_spawn_file_actions_t()
+            posix_spawn_file_actions_init(&actions)
+            defer { posix_spawn_file_actions_destroy(&actions) }
+            posix_spawn_file_actions_addopen(&actions, 1, "\(folder)/.stdout", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
+            var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+            defer { for pointer in pointers { free(pointer) } }
+            let environment = ["ACCELC_CACHE=\(folder)/.cache", "HOME=\(folder)"]
+            var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+            defer { for variable in variables { free(variable) } }
+            var process: pid_t = 0
+            guard posix_spawn(&process, arguments[0], &actions, nil, &pointers, &variables) == 0 else {
+                throw Failure(words: "\(arguments[0]) does not start")
+            }
+            var (status, usage): (CInt, rusage) = (0, rusage())
+            while wait4(process, &status, 0, &usage) < 0 {
+                guard errno == EINTR else { throw Failure(words: "wait4") }
+            }
+            guard status == 0 else {
+                throw Failure(words: (try? String(contentsOfFile: "\(folder)/.stdout", encoding: .utf8)) ?? "\(status)")
+            }
+            return usage.ru_maxrss * 1024
+        }
+
+        /// Writes tokens I64[rows, count], each below the vocabulary of the fixture.
+        private func tokens(_ rows: Int, _ count: Int, in folder: String) throws -> String {
+            let numbers = (0..<rows * count).map { Int64(($0 * 7 + $0 / count) % 47) }
+            let name = "tokens-\(rows)-\(count).safetensors"
+            try SafetensorsWriter.write(
+                [StoredTensor(name: "input_ids", integers: numbers, shape: [rows, count])], to: "\(folder)/\(name)",
+                as: .states)
+            return name
+        }
+
+        private func convert(tokens: Int, in folder: String) throws -> String {
+            let name = "p\(tokens).accelpkg"
+            let words = [
+                "convert", Fixtures.path("llama_llama3"), "--shape", "batch=1,tokens=\(tokens),cache=\(tokens + 8)",
+                "--shape", "batch=1,tokens=1,cache=\(tokens + 8)", "--compress", "float32", "-q", "-o", name,
+            ]
+            let result = try CommandRunner.run(words, in: folder)
+            guard result.status == 0 else { throw Failure(words: result.errors) }
+            return name
+        }
+
+        @Test("run: 64 samples take no more than 1.1 times the memory of 2, with and without outputs that are written")
+        func samples() throws {
+            try withTemporaryFolder { folder in
+                let package = try convert(tokens: 256, in: folder)
+                let (few, many) = (try tokens(2, 256, in: folder), try tokens(64, 256, in: folder))
+                for outputs in [[], ["--outputs", "o.safetensors"]] {
+                    func run(_ inputs: String) throws -> Int {
+                        try peak(["run", package, "--inputs", inputs, "-q"] + outputs, in: folder)
+                    }
+                    let (small, large) = (try run(few), try run(many))
+                    #expect(Double(large) <= 1.1 * Double(small), "\(large) and \(small) bytes, \(outputs)")
+                }
+                // What is written is all of it.
+                let file = try SafetensorsFile("\(folder)/o.safetensors")
+                let logits = try #require(file.tensors.first { $0.shape.rank == 3 })
+                #expect(logits.shape == [64, 256, 47])
+                #expect(logits.floats().contains { $0 != 0 })
+            }
+        }
+
+        @Test("run --generate: a longer prompt takes no more memory than the arena and the states of its functions")
+        func prompts() throws {
+            try withTemporaryFolder { folder in
+                func run(_ count: Int) throws -> (peak: Int, own: Int) {
+                    let package = try convert(tokens: count, in: folder)
+                    let words = [
+                        "run", package, "--inputs", try tokens(1, count, in: folder), "--generate", "2", "--stop-token",
+                        "none", "--json",
+                    ]
+                    let bytes = try peak(words, in: folder)
+                    let text = try Data(contentsOf: URL(filePath: "\(folder)/.stdout"))
+                    let document = try JSONSerialization.jsonObject(with: text) as? [String: Any]
+                    let memory = try #require(document?["memory"] as? [String: Int])
+                    return (bytes, memory["arena_bytes", default: 0] + memory["state_bytes", default: 0])
+                }
+                let (short, long) = (try run(64), try run(480))
+                #expect(long.own > short.own)
+                let grown = long.peak - short.peak
+                #expect(grown <= (long.own - short.own) * 5 / 4 + 4 << 20, "\(grown) bytes for \(long.own - short.own)")
+            }
+        }
+
+        /// Set `ACCELC_VERIFY_MEMORY` to check it: the merging of samples as they come is a change of the stages.
+        @Test(
+            "verify: 64 samples take no more than 1.1 times the memory of 2",
+            .enabled(if: ProcessInfo.processInfo.environment["ACCELC_VERIFY_MEMORY"] != nil))
+        func verifiedSamples() throws {
+            try withTemporaryFolder { folder in
+                let package = try convert(tokens: 32, in: folder)
+                func run(_ rows: Int) throws -> Int {
+                    let inputs = try tokens(rows, 32, in: folder)
+                    return try peak(
+                        ["verify", package, "--against", Fixtures.path("llama_llama3"), "--inputs", inputs, "-q"],
+                        in: folder)
+                }
+                let (small, large) = (try run(2), try run(64))
+                #expect(Double(large) <= 1.1 * Double(small), "\(large) and \(small) bytes")
+            }
+        }
+
+        @Test("the measure shows what a process takes: an output that is kept in memory is seen")
+        func control() throws {
+            try withTemporaryFolder { folder in
+                let package = try convert(tokens: 256, in: folder)
+                let few = try peak(["run", package, "--inputs", try tokens(2, 256, in: folder), "-q"], in: folder)
+                let long = try convert(tokens: 500, in: folder)
+                let more = try peak(["run", long, "--inputs", try tokens(2, 500, in: folder), "-q"], in: folder)
+                // The mask of 500 positions by 508.
+                #expect(more > few + 500 * 508 * 2)
+            }
+        }
+    }
+#endif
