@@ -124,7 +124,7 @@ struct SigningTests {
                 of: ["sign", "p.accelpkg", "--key", "alice", "-o", "r.sig"] + release, in: folder)
             let named = check + ["--signature", "r.sig"]
             try expect(0, "(ssh-ed25519), for \"assistant\", version 7, ", of: named, in: folder)
-            try expect(0, #""name":"assistant","version":7"#, of: named + ["--json"], in: folder)
+            try expect(0, #""name": "assistant""#, of: named + ["--json"], in: folder)
             let signed = try String(contentsOfFile: "\(folder)/r.sig", encoding: .utf8)
             let line = try #require(signed.split(separator: "\n").last)
             try "\(line)\n".write(toFile: "\(folder)/line", atomically: true, encoding: .utf8)
