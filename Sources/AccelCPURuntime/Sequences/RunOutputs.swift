@@ -99,12 +99,14 @@ public final class RunOutputs {
                 samples[samples.count - 1].append(Output(name: name, model: function.part))
             }
             let index = samples[samples.count - 1].firstIndex(where: isSame) ?? 0
+            // Of an output that is not kept, a run may have returned one position only.
+            let tensor = areKept ? made[port.name] : nil
             var part = Part(
-                elementType: made[port.name]?.elementType ?? port.operand.elementType,
-                shape: made[port.name]?.shape ?? port.operand.shape, axis: step.isOfRows ? 0 : 1,
+                elementType: tensor?.elementType ?? port.operand.elementType,
+                shape: tensor?.shape ?? port.operand.shape, axis: step.isOfRows ? 0 : 1,
                 rows: isByToken(port.name, of: step, function) ? step.rows : nil, content: .none)
             // Of an output that the next run replaces, nothing is written.
-            if areKept, let tensor = made[port.name] { part = try kept(part, tensor, inFile: isJoined) }
+            if let tensor { part = try kept(part, tensor, inFile: isJoined) }
             if !isJoined { samples[samples.count - 1][index].parts = [] }
             samples[samples.count - 1][index].parts.append(part)
         }
