@@ -12,16 +12,17 @@ struct SequencePartsTests {
     private func run(_ architecture: String) throws -> (outputs: [StoredTensor], made: [String: [String: Int]]) {
         let model = try LawModel("whisper_small")
         guard case .object(let members) = model.root else { return ([], [:]) }
-        let kept = members.filter { $0.key != "architectures" }
-        let root = JSON.object(kept + [.init("architectures", .array([.string(architecture)]))])
+        let others = members.filter { $0.key != "architectures" }
+        let root = JSON.object(others + [.init("architectures", .array([.string(architecture)]))])
         let programs = try model.family.model(for: model.checkpoint(root), parts: model.family.parts).programs
         let golden = try ParityCase(folder: Fixtures.path("whisper_small")).golden()
         let blocks = try BlockModel(programs, ["batch": 1, "frames": 26], blocks: [4, 1], cache: 14)
         let plan = try RunPlan(blocks.program, FunctionInputs(golden.tensors, file: "golden"))
         let session = try Session(blocks.program)
         var made: [String: [String: Int]] = [:]
-        let result = try plan.run { step, carried in
-            let outputs = try session.run(step, carrying: carried)
+        let kept = RunOutputs(.memory)
+        _ = try plan.run(into: kept) { step, carried, requested in
+            let outputs = try session.run(step, carrying: carried, requesting: requested)
             let part = blocks.program.functions[step.function].part
             for output in outputs {
                 let rows = step.rows?.count ?? output.shape.dimensions[1]
@@ -30,7 +31,7 @@ struct SequencePartsTests {
             }
             return outputs
         }
-        return (result.outputs, made)
+        return (try kept.tensors(), made)
     }
 
     @Test(
