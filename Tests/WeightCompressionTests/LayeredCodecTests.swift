@@ -187,7 +187,7 @@ struct LayeredCodecTests {
             ("int8+sparse", "takes no inner scheme"), ("sparse:target=0.5,threshold=0.1+int8", "one pruning rule"),
             ("sparse:target=1.5+int8", "a number between 0 and 1"), ("sparse:pattern=4:2+int8", "N:M"),
             ("sparse+", "unknown scheme"), ("+int8", "unknown scheme"),
-            ("sparse+sparse+sparse+int8", "at most 3"), ("sparse+int9", "int8"),
+            ("sparse+sparse+sparse+int8", "at most 3"), ("sparse+imt8", "int8"),
             ("outliers:share=0+int4", "a number between 0 and 1"),
         ])
     func refusals(specification: String, part: String) {
