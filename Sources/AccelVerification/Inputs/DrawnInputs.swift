@@ -14,6 +14,8 @@ final class DrawnInputs {
     /// Draws the tokens before a block, so that they are other ones than the block's.
     private let earlier: SeededInputs
     private let runner: PackageRunner
+    /// What the encoders that have run made, by the function's index.
+    private var encodings: [Int: [String: HostTensor]] = [:]
     /// The runs of a function before the one that starts with its states.
     private static let earlierRuns = 2
     /// The most tokens before a block where functions take one at a time.
@@ -66,21 +68,26 @@ final class DrawnInputs {
         guard !function.interface.links.isEmpty || !reads.isEmpty else { return [:] }
         for (index, model) in models.enumerated() {
             guard let model, program.functions[index].interface.role == .encode else { continue }
-            let inputs = drawn.inputs(for: model)
-            var made = try runner.run(index, FunctionFeed(inputs: inputs))
-            for step in DecodingPlan.encoding(
-                program, inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) })
-            {
-                guard !step.carried.isEmpty else { continue }
-                let carried = step.inputs(carrying: made) { HostTensor($0) }
-                made.merge(try runner.run(step.function, FunctionFeed(inputs: carried))) { $1 }
-            }
+            let made = try encodings[index] ?? encoding(by: index, model)
+            encodings[index] = made
             let fits = function.interface.links.allSatisfy { link in
                 function.inputs.first { $0.name == link.input }?.shape == made[link.output]?.shape
             }
             if fits, reads.allSatisfy({ made[$0.name]?.shape == widened($0) }) { return made }
         }
         return [:]
+    }
+
+    /// Returns what one encoder, and the function behind it, make of drawn features.
+    private func encoding(by index: Int, _ model: FrozenProgram) throws -> [String: HostTensor] {
+        let inputs = drawn.inputs(for: model)
+        var made = try runner.run(index, FunctionFeed(inputs: inputs))
+        let tensors = inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) }
+        for step in DecodingPlan.encoding(program, tensors) where !step.carried.isEmpty {
+            let carried = step.inputs(carrying: made) { HostTensor($0) }
+            made.merge(try runner.run(step.function, FunctionFeed(inputs: carried))) { $1 }
+        }
+        return made
     }
 
     /// Returns the caches that a block of drawn tokens leaves, and the position of the next token.

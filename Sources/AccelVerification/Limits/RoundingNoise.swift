@@ -22,6 +22,8 @@ struct RoundingNoise: Sendable {
 
     /// The limit is so many times the measured noise.
     static let margin = 4.0
+    /// The same in dB.
+    static let marginDecibels = 20 * log10(margin)
     /// Results that differ by more than this share of their RMS are other results, whatever the noise: in dB, 12.
     static let mostNoise = -20 * log10(Tolerance.mostNoise)
     /// Results of fewer elements than this are measured by several runs.
@@ -112,7 +114,7 @@ extension Tolerance {
         guard let noise, let arithmetic, let sqnr, noise.squaredError > 0, noise.nonFiniteMismatches == 0 else {
             return self
         }
-        let limit = max(noise.sqnr - 20 * log10(RoundingNoise.margin), RoundingNoise.mostNoise)
+        let limit = max(noise.sqnr - RoundingNoise.marginDecibels, RoundingNoise.mostNoise)
         guard limit < sqnr else { return self }
         return Tolerance(
             sqnr: limit,
@@ -122,7 +124,7 @@ extension Tolerance {
     /// Returns the limit for the outputs of a lossy model: the loss that its reference has on the same inputs.
     /// - Parameter loss: the reference with the stored weights, and with the roundings of the package, against the expected values.
     func allowing(loss: Metrics) -> Tolerance {
-        let limit = loss.sqnr - 20 * log10(RoundingNoise.margin)
+        let limit = loss.sqnr - RoundingNoise.marginDecibels
         guard let sqnr, limit < sqnr else { return self }
         var tolerance = self
         tolerance.sqnr = limit

@@ -301,11 +301,7 @@ struct DecodingStage {
         /// The budget's limit, or the default one: a lossy output may lose what its reference does.
         func limit(_ expected: HostTensor, strict: Tolerance) -> Tolerance {
             if let limit = options.budget?.tolerance(forOutput: name) { return limit }
-            guard run.allowsLoss else { return strict }
-            guard run.frozen != nil else { return run.schemeTolerance ?? strict }
-            guard let rounded = values.rounded, rounded.shape == expected.shape else { return strict }
-            let (found, wanted) = (values.positions.elements(of: rounded), values.positions.elements(of: expected))
-            return Tolerance.rounding.allowing(loss: Metrics(found, against: wanted))
+            return run.tolerance(values.rounded, against: expected, strict: strict, at: values.positions)
         }
         if options.stages.contains(.graph), let expected = values.ofStored {
             add(.graph, .storedWeights, values.ofGraph, expected, run.rounding)

@@ -95,6 +95,23 @@ struct FunctionRun {
             ofOutputsReading: lossyWeights.map { stored.tensors[$0] }, states: roundedStates, activations: roundings)
     }
 
+    /// Returns the default tolerance of an output: a lossy one may lose what its reference does.
+    /// - Parameters:
+    ///   - reference: the model's output with the stored weights and the package's roundings; nil without a model.
+    ///   - strict: the tolerance of an output that loses nothing.
+    ///   - positions: those that count; nil for the run's.
+    func tolerance(
+        _ reference: HostTensor?, against expected: HostTensor?, strict: Tolerance,
+        at positions: CountedPositions? = nil
+    ) -> Tolerance {
+        guard allowsLoss else { return strict }
+        guard frozen != nil else { return schemeTolerance ?? strict }
+        guard let reference, let expected, reference.shape == expected.shape else { return strict }
+        let positions = positions ?? self.positions
+        return Tolerance.rounding.allowing(
+            loss: Metrics(positions.elements(of: reference), against: positions.elements(of: expected)))
+    }
+
     /// Returns the name of an output or state in reports: with the function's, and the number of the sample.
     func name(ofResult name: String) -> String { "\(function.name) \(name)\(suffix)" }
 

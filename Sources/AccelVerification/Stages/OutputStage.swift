@@ -33,21 +33,9 @@ struct OutputStage {
         originalOutputs: [String: HostTensor], storedOutputs: [String: HostTensor], of ports: [FrozenProgram.Port]
     ) -> Result {
         result(.outputs, against: .originalWeights, originalOutputs, ports) { name in
-            budget?.tolerance(forOutput: name) ?? tolerance(of: name, storedOutputs, originalOutputs, strict: .rounding)
+            budget?.tolerance(forOutput: name)
+                ?? run.tolerance(storedOutputs[name], against: originalOutputs[name], strict: .rounding)
         }
-    }
-
-    /// Returns the default tolerance of an output: a lossy one may lose what its reference does.
-    private func tolerance(
-        of name: String, _ stored: [String: HostTensor], _ expected: [String: HostTensor], strict: Tolerance
-    ) -> Tolerance {
-        guard run.allowsLoss else { return strict }
-        guard run.frozen != nil else { return run.schemeTolerance ?? strict }
-        guard let stored = stored[name], let expected = expected[name], stored.shape == expected.shape else {
-            return strict
-        }
-        let loss = Metrics(run.positions.elements(of: stored), against: run.positions.elements(of: expected))
-        return Tolerance.rounding.allowing(loss: loss)
     }
 
     /// S4 with a golden: compares the package with it, and the model's reference implementation with it. The second
@@ -62,7 +50,8 @@ struct OutputStage {
         let expected = golden.outputs(as: run.interface.outputs)
         func strict(_ name: String) -> Tolerance { golden.tolerance(for: name) ?? .unstatedNoise }
         var result = result(.outputs, against: .golden, expected, ports) { name in
-            budget?.tolerance(forOutput: name) ?? tolerance(of: name, storedOutputs, expected, strict: strict(name))
+            budget?.tolerance(forOutput: name)
+                ?? run.tolerance(storedOutputs[name], against: expected[name], strict: strict(name))
         }
         if let labels = golden.labels {
             for index in result.outputs.indices {
@@ -80,7 +69,8 @@ struct OutputStage {
                 add(
                     port.name, against: .originalWeights, reference,
                     budget?.tolerance(forOutput: port.name)
-                        ?? tolerance(of: port.name, storedOutputs, originalOutputs, strict: .rounding),
+                        ?? run.tolerance(
+                            storedOutputs[port.name], against: originalOutputs[port.name], strict: .rounding),
                     .outputs, &result)
                 continue
             }
