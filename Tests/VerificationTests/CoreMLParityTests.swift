@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelFormats
 import AccelTensors
 import TestSupport
@@ -37,6 +38,18 @@ struct CoreMLParityTests {
         #expect(match.source.name == "b" && match.isTransposed)
         #expect(match.floats(as: weight.shape) == elements)
         #expect(matcher.byElements(weight, elements, excluding: ["b"]) == nil)
+    }
+
+    @Test("States start as earlier runs leave them, so that a package that does not read them is noticed")
+    func states() throws {
+        for (readsState, status) in [(true, ExitStatus.success), (false, .exceeded)] {
+            let (model, weights) = try CoreMLSample.exported(
+                try CoreMLSample.program(readsState: readsState), "float16")
+            let report = try CoreMLSample.report(
+                try CoreMLSample.unsealed(model, weights), try CoreMLSample.program(),
+                .init(stages: [.outputs], inputs: .seeded(1)))
+            #expect(report.exitStatus == status, "\(readsState)")
+        }
     }
 
     @Test("What a weight may lose goes by the bits of its codes")

@@ -10,7 +10,8 @@ import Testing
 
 /// A small export: two weights, a state, two outputs.
 enum CoreMLSample {
-    static func program() throws -> Program {
+    /// - Parameter readsState: false for a model that adds zero times its state.
+    static func program(readsState: Bool = true) throws -> Program {
         var builder = ProgramBuilder(name: "model")
         let numbers: [Float] = (0..<192).map { (index: Int) -> Float in Float(index * 37 % 101 - 50) / 40 }
         let weight = builder.constant(
@@ -20,7 +21,8 @@ enum CoreMLSample {
             StoredTensor(name: "norm.weight", floats: gains, shape: [16]), isWeight: true)
         let x = builder.input("x", TensorType(.float32, [2, 12]))
         let memory = builder.state("memory", TensorType(.float32, [2, 16]))
-        let y = try builder.apply(Add(), [try builder.apply(Linear(), [x, weight]), memory])
+        let read = readsState ? memory : try builder.apply(Multiply(), [memory, builder.literal(0)])
+        let y = try builder.apply(Add(), [try builder.apply(Linear(), [x, weight]), read])
         builder.update("memory", to: y)
         builder.output("y", try builder.apply(RMSNorm(epsilon: 1e-5), [y, gain]))
         builder.output("positive", try builder.apply(Relu(), [y]))

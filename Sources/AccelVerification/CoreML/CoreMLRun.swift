@@ -14,6 +14,8 @@ struct CoreMLRun {
     /// The package's weights by the model's names.
     let stored: [String: StoredTensor]
     let limits: CoreMLLimits
+    /// The inputs and states of a run that no file has any for.
+    var drawn: FunctionFeed?
     /// One of several samples of the source's file, by the model's names; nil for a source of one run.
     var sample: SampleInputs.Run?
 
@@ -62,7 +64,7 @@ struct CoreMLRun {
         let inputs = model.map { modelInputs(of: $0, given) } ?? given
         let named = Dictionary(inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
         guard let own = try packageInputs(named) else { return nil }
-        let start = CoreMLStates(of: interface, model: model, source: source, given: given)
+        let start = CoreMLStates(of: interface, model: model, drawn: drawn, given: given)
         var states = start.ofPackage
         let actual = try package.run(function: interface.function, inputs: own, states: &states)
         let comparison = CoreMLComparison(
@@ -248,7 +250,7 @@ struct CoreMLRun {
     /// a mask, else zeros.
     private func modelInputs(of model: FrozenProgram, _ given: [String: HostTensor]) -> [String: HostTensor] {
         var inputs = given
-        if case .seeded(let seed) = source { inputs = SeededInputs(seed: seed).inputs(for: model) }
+        if let drawn { inputs = drawn.inputs }
         let own = Set(interface.inputs.map { CoreMLWeightMatcher.identifier($0.name) })
         for input in model.program.inputs {
             let type = model.program.type(of: input.value)

@@ -153,6 +153,27 @@ struct CoreMLStages: StageRunner {
         init(_ interface: CoreMLModel.Interface, _ index: Int) { (function, self.index) = (interface.function, index) }
     }
 
+    /// The drawn inputs and states of functions.
+    private struct DrawnFeeds {
+        private let inputs: DrawnInputs
+        /// The index of a run's function of the model among those of `inputs`; nil where the model has none.
+        private let indices: [Int?]
+
+        init(_ runs: [CoreMLRun], _ programs: [Program], seed: UInt64) throws {
+            var models: [FrozenProgram] = []
+            indices = try runs.map { run in
+                try run.reference(programs, [:]).map { model in
+                    try model.requireMemoryForInputs()
+                    models.append(model)
+                    return models.count - 1
+                }
+            }
+            inputs = DrawnInputs(models, seed: seed)
+        }
+
+        func feed(for run: Int) throws -> FunctionFeed? { try indices[run].flatMap(inputs.feed) }
+    }
+
     /// Runs S3 and S4 on the given inputs, and with a model on drawn inputs for all other functions and shapes.
     private func checkFunctions(
         _ limits: CoreMLLimits, _ report: inout ParityReport, _ progress: (Stage, Double) -> Void
@@ -170,7 +191,7 @@ struct CoreMLStages: StageRunner {
             count += result.runs
         }
         let samples = options.inputs.golden.map { $0.samples.map(InputSource.golden) } ?? [options.inputs]
-        for interface in interfaces where !done.contains(FunctionShape(interface, 0)) {
+        for interface in interfaces where options.inputs.seed == nil && !done.contains(FunctionShape(interface, 0)) {
             for source in samples {
                 for shape in try interface.shapes(of: source) {
                     progress(.outputs, 0)
@@ -209,26 +230,41 @@ struct CoreMLStages: StageRunner {
             report.countRuns(count)
             report.joinSamples()
         }
+        try checkDrawn(limits, besides: done, &report, progress)
+        if let golden = options.inputs.golden, options.stages.contains(.outputs) { requireOutputs(of: golden, &report) }
+    }
+
+    /// Runs S3 and S4 on drawn inputs, for the functions and shapes that have not run.
+    private func checkDrawn(
+        _ limits: CoreMLLimits, besides done: Set<FunctionShape>, _ report: inout ParityReport,
+        _ progress: (Stage, Double) -> Void
+    ) throws {
         let seed = options.inputs.seed ?? InputSource.defaultSeed
-        var drawn: [String] = []
-        for interface in interfaces {
-            for shape in 0..<interface.shapeCount where !done.contains(FunctionShape(interface, shape)) {
-                progress(.outputs, 0)
-                let run = CoreMLRun(
+        let runs = package.model.interfaces.flatMap { interface in
+            (0..<interface.shapeCount).map { shape in
+                CoreMLRun(
                     package: package, interface: interface, shape: shape, source: .seeded(seed), stored: stored,
                     limits: limits)
-                if programs != nil, options.inputs.seed == nil, try add(run, &report) {
-                    drawn.append(run.function)
-                    continue
-                }
-                report.notCompared.append(
-                    NotCompared(
-                        stage: .outputs, name: run.function, reason: "the inputs are not of its names and shapes",
-                        isRequired: programs != nil))
             }
         }
-        if !drawn.isEmpty { report.draw(for: drawn, seed: seed) }
-        if let golden = options.inputs.golden, options.stages.contains(.outputs) { requireOutputs(of: golden, &report) }
+        let rest = runs.indices.filter { !done.contains(FunctionShape(runs[$0].interface, runs[$0].shape)) }
+        guard !rest.isEmpty else { return }
+        let feeds = try DrawnFeeds(runs, programs ?? [], seed: seed)
+        var drawn: [String] = []
+        for index in rest {
+            progress(.outputs, 0)
+            var run = runs[index]
+            run.drawn = try feeds.feed(for: index)
+            if programs != nil, try add(run, &report) {
+                drawn.append(run.function)
+                continue
+            }
+            report.notCompared.append(
+                NotCompared(
+                    stage: .outputs, name: run.function, reason: "the inputs are not of its names and shapes",
+                    isRequired: programs != nil))
+        }
+        if !drawn.isEmpty, options.inputs.seed == nil { report.draw(for: drawn, seed: seed) }
     }
 
     /// The blocks of a decoder's golden, or of a file's samples; nil for other inputs, and where no functions share states.

@@ -3,7 +3,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The initial states of one run, on both sides: drawn, or from a file, or else zeros. Core ML holds states in float16,
+/// The initial states of one run, on both sides: those of drawn inputs, or from a file, or else zeros. Core ML holds states in float16,
 /// so both sides start as halves.
 struct CoreMLStates {
     /// By the package's names.
@@ -16,12 +16,12 @@ struct CoreMLStates {
     private let read: Set<String>
 
     init(
-        of interface: CoreMLModel.Interface, model: FrozenProgram?, source: InputSource, given: [String: HostTensor]
+        of interface: CoreMLModel.Interface, model: FrozenProgram?, drawn: FunctionFeed?, given: [String: HostTensor]
     ) {
         names = interface.states.map(\.name)
         read = Set((model?.program.states ?? []).filter { $0.next == $0.value }.map(\.name))
         var start: [String: HostTensor] = given
-        if case .seeded(let seed) = source, let model { start = SeededInputs(seed: seed).feed(for: model).states }
+        for state in model?.program.states ?? [] where drawn != nil { start[state.name] = drawn?.state(state.name) }
         let named = Dictionary(start.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
         for state in interface.states {
             guard let tensor = named[CoreMLWeightMatcher.identifier(state.name)], tensor.elementType.isFloatingPoint,

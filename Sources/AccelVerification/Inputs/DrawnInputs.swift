@@ -3,7 +3,7 @@ import AccelPrograms
 import AccelTensors
 
 /// Inputs of functions that no file gives: drawn by their roles, and, where a function reads what other runs leave, made by such runs
-/// of the package. Key/value caches are those of a block of drawn tokens before the function's own, an encoder's keys and values those
+/// of the package, or of the model. Key/value caches are those of a block of drawn tokens before the function's own, an encoder's keys and values those
 /// of drawn features, and other states those of earlier runs. Caches of random numbers would be unlike any model's: attention over
 /// them is as good as one-hot, and amplifies rounding errors.
 final class DrawnInputs {
@@ -13,7 +13,8 @@ final class DrawnInputs {
     private let drawn: SeededInputs
     /// Draws the tokens before a block, so that they are other ones than the block's.
     private let earlier: SeededInputs
-    private let runner: PackageRunner
+    /// Runs a function, and returns its outputs and the states that it leaves, by name.
+    private let run: (_ function: Int, FunctionFeed) throws -> [String: HostTensor]
     /// What the encoders that have run made, by the function's index.
     private var encodings: [Int: [String: HostTensor]] = [:]
     /// The runs of a function before the one that starts with its states.
@@ -21,10 +22,30 @@ final class DrawnInputs {
     /// The most tokens before a block where functions take one at a time.
     private static let mostSteps = 16
 
-    /// - Parameter runner: runs the program's functions, from the states that it is given.
-    init(_ program: ModelPlan, _ models: [FrozenProgram?], seed: UInt64, _ runner: PackageRunner) {
-        (self.program, self.models, self.runner) = (program, models, runner)
+    /// - Parameter run: runs one of the program's functions, and returns its outputs and the states that it leaves, by name.
+    init(
+        _ program: ModelPlan, _ models: [FrozenProgram?], seed: UInt64,
+        run: @escaping (_ function: Int, FunctionFeed) throws -> [String: HostTensor]
+    ) {
+        (self.program, self.models, self.run) = (program, models, run)
         (drawn, earlier) = (SeededInputs(seed: seed), SeededInputs(seed: seed &+ 1 << 32))
+    }
+
+    /// Draws for a package's functions, which the runner runs.
+    convenience init(_ program: ModelPlan, _ models: [FrozenProgram?], seed: UInt64, _ runner: PackageRunner) {
+        self.init(program, models, seed: seed, run: runner.run)
+    }
+
+    /// Draws for functions of a model, which run by the operators' reference implementations.
+    convenience init(_ models: [FrozenProgram], seed: UInt64) {
+        let program = ModelPlan(
+            of: ModelGraph(functions: models, tensors: []),
+            functions: models.map { $0.outline(part: $0.program.name) })
+        self.init(program, models, seed: seed) { function, feed in
+            var states = feed.states
+            let outputs = try models[function].evaluate(feed.inputs, states: &states)
+            return states.merging(outputs.map { ($0.name, $0.tensor) }) { $1 }.mapValues { $0.wideningRows() }
+        }
     }
 
     /// Returns the inputs and states of a function's run; nil if the model has no such function.
@@ -81,11 +102,11 @@ final class DrawnInputs {
     /// Returns what one encoder, and the function behind it, make of drawn features.
     private func encoding(by index: Int, _ model: FrozenProgram) throws -> [String: HostTensor] {
         let inputs = drawn.inputs(for: model)
-        var made = try runner.run(index, FunctionFeed(inputs: inputs))
+        var made = try run(index, FunctionFeed(inputs: inputs))
         let tensors = inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) }
         for step in DecodingPlan.encoding(program, tensors) where !step.carried.isEmpty {
             let carried = step.inputs(carrying: made) { HostTensor($0) }
-            made.merge(try runner.run(step.function, FunctionFeed(inputs: carried))) { $1 }
+            made.merge(try run(step.function, FunctionFeed(inputs: carried))) { $1 }
         }
         return made
     }
@@ -121,7 +142,7 @@ final class DrawnInputs {
             where program.functions[first].interface.inputs[port.name]?.kind == .position {
                 inputs[port.name] = HostTensor([Int64](repeating: Int64(block), count: port.shape.count), port.shape)
             }
-            caches.merge(try runner.run(first, FunctionFeed(inputs: inputs, states: caches))) { $1 }
+            caches.merge(try run(first, FunctionFeed(inputs: inputs, states: caches))) { $1 }
         }
         return (min(blocks * length(first), capacity - own), caches.filter { names.contains($0.key) })
     }
@@ -132,9 +153,9 @@ final class DrawnInputs {
     ) throws -> [String: HostTensor] {
         let names = Set(program.functions[index].states.map(\.name))
         var states = given
-        for run in 0..<Self.earlierRuns {
-            let inputs = SeededInputs(seed: earlier.seed &+ UInt64(run)).inputs(for: model)
-            states.merge(try runner.run(index, FunctionFeed(inputs: inputs, states: states))) { $1 }
+        for number in 0..<Self.earlierRuns {
+            let inputs = SeededInputs(seed: earlier.seed &+ UInt64(number)).inputs(for: model)
+            states.merge(try run(index, FunctionFeed(inputs: inputs, states: states))) { $1 }
         }
         return states.filter { names.contains($0.key) }
     }

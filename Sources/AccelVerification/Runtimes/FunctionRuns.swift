@@ -43,9 +43,10 @@ struct FunctionRuns {
                 }
             }
         }
+        let inputs = DrawnInputs(functions.map(\.model), seed: source.samplingSeed)
         for (index, function) in functions.enumerated() where !done.contains(index) {
             try function.model.requireMemoryForInputs()
-            let feed = SeededInputs(seed: source.samplingSeed).feed(for: function.model)
+            guard let feed = try inputs.feed(for: index) else { continue }
             let states = function.model.states.compactMap { state in feed.state(state.name).map { (state.name, $0) } }
             runs.append(
                 RuntimeRun(
