@@ -24,8 +24,8 @@ package struct ReferenceRun {
     private let unmade: Set<Value>
     private var values: [Value: HostTensor] = [:]
     private var uses: [Value: Int]
-    /// The bytes of `values`.
-    private var live = 0
+    /// The bytes of the values that are held.
+    package private(set) var live = 0
     /// The index of the node that runs next.
     private var position = 0
 
@@ -46,6 +46,30 @@ package struct ReferenceRun {
             values[input.value] = tensor
             live += tensor.byteCount
         }
+    }
+
+    /// Returns the most bytes that a run of a function holds at one time: values, states, a node's results, the weights that it
+    /// reads at once, and its working memory.
+    package static func peakBytes(of function: FrozenProgram) -> Int {
+        let program = function.program
+        func bytes(_ values: some Sequence<Value>) -> Int {
+            MachineMemory.sum(values.map { program.type(of: $0).hostBytes })
+        }
+        let constants = Set(program.constants.map(\.value))
+        var lastUse: [Value: Int] = [:]
+        for (index, node) in program.nodes.enumerated() { for value in node.inputs { lastUse[value] = index } }
+        var live = Set(program.inputs.map(\.value))
+        var peak = bytes(live)
+        for (index, node) in program.nodes.enumerated() {
+            let isStreaming = node.operation is any StreamingOperator
+            live.formUnion(node.inputs.filter { !constants.contains($0) })
+            let read = isStreaming ? [] : node.inputs.filter(constants.contains)
+            let work = isStreaming ? 0 : node.operation.workBytes(node.inputs.compactMap { program.type(of: $0).shape })
+            peak = max(peak, MachineMemory.sum([bytes(live), bytes(node.outputs), bytes(read), work]))
+            live.formUnion(node.outputs.filter { lastUse[$0] != nil })
+            live = live.filter { lastUse[$0, default: 0] > index }
+        }
+        return peak
     }
 
     /// Runs the next node.

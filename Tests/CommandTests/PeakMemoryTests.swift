@@ -134,6 +134,36 @@
             }
         }
 
+        /// Runs `verify` on random inputs with so much memory, and returns the bytes that it asks for.
+        private func asked(_ package: String, with memory: Int = 1_000_000, in folder: String) throws -> Int {
+            let words = [
+                "verify", package, "--against", Fixtures.path("llama_llama3"), "--only", "graph,outputs", "-q",
+            ]
+            let result = try CommandRunner.run(words, in: folder, environment: ["ACCELC_MEMORY": "\(memory)"])
+            #expect(result.status == 3, "\(result.errors)")
+            let number = result.errors.components(separatedBy: " needs ").last?.prefix { $0.isNumber }
+            return try #require(number.flatMap { Int($0) }, "\(result.errors)")
+        }
+
+        @Test(
+            "verify: more tokens take no more memory than is asked for, and what cannot fit is an error before it is computed"
+        )
+        func verifiedTokens() throws {
+            try withTemporaryFolder { folder in
+                func run(_ count: Int) throws -> (peak: Int, asked: Int) {
+                    let package = try convert(tokens: count, in: folder)
+                    let words = ["verify", package, "--against", Fixtures.path("llama_llama3"), "-q"]
+                    return (try peak(words, in: folder), try asked(package, in: folder))
+                }
+                let (short, long) = (try run(256), try run(768))
+                let (grown, wanted) = (long.peak - short.peak, long.asked - short.asked)
+                #expect(grown > wanted / 4, "\(grown) bytes for \(wanted)")
+                #expect(grown <= wanted * 5 / 4 + 4 << 20, "\(grown) bytes for \(wanted)")
+                let huge = try convert(tokens: 1 << 16, in: folder)
+                #expect(try asked(huge, with: 100_000_000, in: folder) > 32 << 30)
+            }
+        }
+
         @Test("the measure shows what a process takes: a shell that holds 16 MB more is seen to")
         func control() throws {
             try withTemporaryFolder { folder in

@@ -43,6 +43,24 @@ struct MemoryTests {
         }
     }
 
+    @Test("the memory of a reference run is known before it begins")
+    func reference() throws {
+        let program = try TinyModel().program
+        let frozen = try program.freezing(ShapeBindings(["batch": 2, "sequence": 24]))
+        var run = ReferenceRun(of: frozen, SeededInputs(seed: 1).inputs(for: frozen))
+        var most = 0
+        while let step = try run.next(
+            initial: { _ in nil }, constant: { .tensor(try HostTensor($0.requireTensor())) }, give: { _, _ in })
+        {
+            let results = MachineMemory.sum(step.outputs.map { TensorType($0.elementType, shape: $0.shape).hostBytes })
+            most = max(most, run.live, results)
+        }
+        let peak = ReferenceRun.peakBytes(of: frozen)
+        #expect(peak >= most && peak <= 3 * most, "\(peak) and \(most) bytes")
+        let longer = try program.freezing(ShapeBindings(["batch": 2, "sequence": 240]))
+        #expect(ReferenceRun.peakBytes(of: longer) > 5 * peak)
+    }
+
     @Test("a Core ML package of such inputs is not run")
     func coreML() throws {
         var builder = ProgramBuilder(name: "model", dimensions: [.init("batch", usual: [1])])

@@ -20,14 +20,21 @@ final class PackageRunner {
     /// The memories of one function that exist at the same time: of the run of the package, of its single calls, and of the reference
     /// over the same plan (`ReferencePlan`).
     private static let runsAtOnce = 3
+    /// The runs of the model that exist at the same time: with its own weights and with the stored ones, or with and without noise.
+    private static let referencesAtOnce = 2
 
-    /// - Throws: `RequestError` (unavailable) if the states or a function's values do not fit into memory, before any
+    /// - Parameter models: the model's function of each of the program's; nil where it has none.
+    /// - Throws: `RequestError` (unavailable) if the states or the values of a function's runs do not fit into memory, before any
     ///   computation.
-    static func requireMemory(for program: ModelPlan) throws {
+    static func requireMemory(for program: ModelPlan, beside models: [FrozenProgram?]) throws {
         _ = try Session(program, threads: 1)
-        for function in program.functions {
+        for (index, function) in program.functions.enumerated() {
+            let model = models.indices.contains(index) ? models[index] : nil
+            let reference = model.map(ReferenceRun.peakBytes) ?? 0
             try MachineMemory.require(
-                MachineMemory.sum(repeatElement(function.arenaBytes, count: runsAtOnce)),
+                MachineMemory.sum(
+                    Array(repeating: function.arenaBytes, count: runsAtOnce)
+                        + Array(repeating: reference, count: referencesAtOnce)),
                 for: "the comparison of function \(function.name)")
         }
     }

@@ -50,10 +50,8 @@ struct ProgramStages: StageRunner {
             report.coverage = try package.coverage.map(CoverageFinding.init)
             report.unused = try package.unusedTensors
         }
-        if !options.stages.isDisjoint(with: [.operators, .graph, .outputs]) {
-            try PackageRunner.requireMemory(for: program)
-        }
         guard let reference, let programs = reference.programs else {
+            try requireMemory()
             if options.stages.contains(.structure) {
                 report.notCompared.append(
                     .init(stage: .structure, name: "the whole package", reason: "there is no model to compare with"))
@@ -69,6 +67,12 @@ struct ProgramStages: StageRunner {
             ).run()
         }
         model = try ReferenceModel(programs, fixed: fixed, for: program, in: package)
+        try requireMemory()
+    }
+
+    private func requireMemory() throws {
+        guard !options.stages.isDisjoint(with: [.operators, .graph, .outputs]) else { return }
+        try PackageRunner.requireMemory(for: program, beside: model?.functions ?? [])
     }
 
     mutating func compareWeights(progress: (Double) -> Void) throws {
