@@ -3,7 +3,8 @@
 usage: real_models.py ACCELC MINILM [SEEDS]     (MINILM: a folder with model/; SEEDS: how many, 5 by default)
 SmolLM2-135M-Instruct, Whisper base and all-MiniLM-L6-v2, as scripts/get_models.sh fetches them, in the schemes below: verify passes with each
 seed. The controls: the self test notices all planted faults, on each model; and a package does not verify against another model of the same
-shapes (the same weights with one tensor of each layer multiplied by 1.001). Exits 3 where the models cannot be had.
+shapes: the weights against one with matrices multiplied by 1.001, the outputs against one with matrices of the opposite sign. Exits 3 where
+the models cannot be had.
 """
 
 import json
@@ -40,8 +41,8 @@ def expect(what, result, statuses):
         print("\n".join((result.stdout + result.stderr).splitlines()[-12:]))
 
 
-def changed(path, target):
-    """A copy of a safetensors file whose largest float tensors are multiplied by 1.001."""
+def changed(path, target, factor):
+    """A copy of a safetensors file with every fourth matrix multiplied by a factor."""
     data = bytearray(path.read_bytes())
     size = struct.unpack("<Q", data[:8])[0]
     header = json.loads(data[8:8 + size])
@@ -51,7 +52,7 @@ def changed(path, target):
         form = {"F32": "f", "F16": "e"}[header[name]["dtype"]]
         count = (last - first) // struct.calcsize(form)
         values = struct.unpack(f"<{count}{form}", data[first:last])
-        data[first:last] = struct.pack(f"<{count}{form}", *(value * 1.001 for value in values))
+        data[first:last] = struct.pack(f"<{count}{form}", *(value * factor for value in values))
     target.write_bytes(data)
 
 
@@ -80,15 +81,13 @@ def main():
             expect(f"{name} self test", run("verify", package, "--against", model, "--self-test"), [0])
             if not (model / "model.safetensors").is_file():
                 continue
-            other = scratch / f"{name}-other"
-            other.mkdir()
-            for file in model.iterdir():
-                if file.is_dir():
-                    (other / file.name).symlink_to(file)
-                elif file.name != "model.safetensors":
-                    (other / file.name).write_bytes(file.read_bytes())
-            changed(model / "model.safetensors", other / "model.safetensors")
-            for stage in ("weights", "graph,outputs"):
+            for stage, factor in (("weights", 1.001), ("outputs", -1)):
+                other = scratch / f"{name}-{stage}"
+                other.mkdir()
+                for file in model.iterdir():
+                    if file.name != "model.safetensors":
+                        (other / file.name).symlink_to(file)
+                changed(model / "model.safetensors", other / "model.safetensors", factor)
                 expect(f"{name} is not another model ({stage})", run("verify", package, "--against", other, "--only", stage), [1])
     if failures:
         sys.exit(f"real_models: failed: {', '.join(failures)}")
