@@ -149,7 +149,7 @@ struct CoreMLDecoding {
             for (name, tensor) in moved.outputs {
                 guard let other = plain.outputs[name] else { continue }
                 noises.measure(
-                    block.name(name), Metrics(positions.elements(of: tensor), against: positions.elements(of: other)))
+                    block.name(name), positions.metrics(of: tensor, against: other))
             }
             guard let prefix = block.states else { continue }
             for (name, tensor) in moved.states {
@@ -197,8 +197,7 @@ struct CoreMLDecoding {
                 if let limit = rows.options.budget?.tolerance(forOutput: label) { return limit }
                 guard let values = ofStored[own] else { return limits.tolerance(.halves, loss: nil) }
                 guard values.shape == expected.shape else { return .halves }
-                let (found, wanted) = (rows.positions.elements(of: values), rows.positions.elements(of: expected))
-                return limits.tolerance(.halves, loss: Metrics(found, against: wanted))
+                return limits.tolerance(.halves, loss: rows.positions.metrics(of: values, against: expected))
             }
             if let expected = held[CoreMLWeightMatcher.identifier(label)].flatMap({ golden?.output($0, as: role) }) {
                 compare(rows, .outputs, .golden, label, role, found, expected, limit(expected), &result)

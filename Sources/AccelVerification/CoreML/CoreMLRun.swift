@@ -98,7 +98,7 @@ struct CoreMLRun {
                 }
                 let positions = comparison.positions
                 return limits.tolerance(
-                    computing, loss: Metrics(positions.elements(of: values), against: positions.elements(of: wanted)))
+                    computing, loss: positions.metrics(of: values, against: wanted))
             }
             comparison.add(golden, &result, tolerance: tolerance)
             if let original {
@@ -116,7 +116,7 @@ struct CoreMLRun {
                     guard let plain = ofStored.value(name) else { continue }
                     let positions = comparison.positions
                     noises.measure(
-                        name, Metrics(positions.elements(of: tensor), against: positions.elements(of: plain)))
+                        name, positions.metrics(of: tensor, against: plain))
                 }
             }
             result.outputs = result.outputs.map { row in

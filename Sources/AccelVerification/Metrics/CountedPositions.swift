@@ -76,4 +76,9 @@ struct CountedPositions {
         }
         return counted
     }
+
+    /// Measures the elements of a tensor that count against those of another of the same shape.
+    func metrics(of found: HostTensor, against expected: HostTensor) -> Metrics {
+        Metrics(elements(of: found), against: elements(of: expected))
+    }
 }

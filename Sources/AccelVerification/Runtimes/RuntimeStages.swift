@@ -202,7 +202,7 @@ struct RuntimeStages: StageRunner {
                 func limit(_ expected: HostTensor?) -> Tolerance {
                     let loss: Metrics? =
                         if let stored, let expected, areWeightsRight, stored.shape == expected.shape {
-                            Metrics(positions.elements(of: stored), against: positions.elements(of: expected))
+                            positions.metrics(of: stored, against: expected)
                         } else {
                             nil
                         }
@@ -240,7 +240,7 @@ struct RuntimeStages: StageRunner {
             }
             let positions = CountedPositions(runs[key.run].inputs, of: runs[key.run].model.program.interface)
             report.outputs[index] = report.outputs[index].allowing(
-                Metrics(positions.elements(of: other), against: positions.elements(of: plain)))
+                positions.metrics(of: other, against: plain))
         }
     }
 

@@ -261,7 +261,7 @@ struct DecodingStage {
                     guard let other = noisy.outputs[name] else { continue }
                     noises.measure(
                         Row.key(number, name),
-                        Metrics(positions.elements(of: other), against: positions.elements(of: tensor)))
+                        positions.metrics(of: other, against: tensor))
                 }
                 for name in changedStates(run) where block.states != nil {
                     guard let tensor = exact.states[name]?.wideningRows(),

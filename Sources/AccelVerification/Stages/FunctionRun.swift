@@ -109,7 +109,7 @@ struct FunctionRun {
         guard let reference, let expected, reference.shape == expected.shape else { return strict }
         let positions = positions ?? self.positions
         return Tolerance.rounding.allowing(
-            loss: Metrics(positions.elements(of: reference), against: positions.elements(of: expected)))
+            loss: positions.metrics(of: reference, against: expected))
     }
 
     /// Returns the name of an output or state in reports: with the function's, and the number of the sample.

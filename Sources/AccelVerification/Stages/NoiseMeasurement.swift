@@ -39,7 +39,7 @@ struct NoiseMeasurement {
     ) {
         for (name, plain) in exact.results {
             guard let moved = noisy.results[name] else { continue }
-            results.measure(name, Metrics(positions.elements(of: moved), against: positions.elements(of: plain)))
+            results.measure(name, positions.metrics(of: moved, against: plain))
             [exact, noisy].forEach { $0.drop(name) }
         }
     }
