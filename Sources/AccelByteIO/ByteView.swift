@@ -27,6 +27,9 @@ public struct ByteView: @unchecked Sendable {
         self.init(owner: buffer, start: UnsafeRawPointer(buffer.bytes.baseAddress!), count: buffer.bytes.count)
     }
 
+    /// The bytes are those of a mapped file.
+    var isMapped: Bool { owner is MappedFile }
+
     /// There are no bytes.
     public var isEmpty: Bool { count == 0 }
 
@@ -55,8 +58,11 @@ extension ByteView: Equatable {
 public final class ByteBuffer: @unchecked Sendable {
     /// The memory. At least one byte is allocated; `bytes.count` is the requested count.
     public let bytes: UnsafeMutableRawBufferPointer
-    /// Large buffers are mapped from the system, which zeroes them lazily, and unmapped at the end.
-    private let isMapped: Bool
+    /// The allocated block around the buffer; nil for a large buffer, which is mapped from the system, zeroed lazily, and unmapped at
+    /// the end.
+    private let block: UnsafeMutableRawPointer?
+    /// Of the first byte, as kernels read vectors.
+    private static let alignment = 64
     static let mappedBytes = 1 << 21
     /// Of those that a request asks for, as a model's states and values. Many of them are never touched, so that zeroing
     /// them at once would be most of the work of opening a model.
@@ -67,29 +73,31 @@ public final class ByteBuffer: @unchecked Sendable {
     public init(count: Int) {
         if count >= Self.mappedBytes, let pages = SystemPages.map(count) {
             bytes = UnsafeMutableRawBufferPointer(start: pages, count: count)
-            isMapped = true
+            block = nil
             return
         }
-        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 64)
-        memory.initializeMemory(as: UInt8.self, repeating: 0)
-        bytes = UnsafeMutableRawBufferPointer(rebasing: memory[..<count])
-        isMapped = false
+        // Aligned here: glibc before 2.38 does not use freed memory again for blocks of a larger alignment than its own.
+        let block = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1) + Self.alignment - 1, alignment: 16)
+        bytes = UnsafeMutableRawBufferPointer(
+            start: block.alignedUp(toMultipleOf: Self.alignment), count: count)
+        bytes.initializeMemory(as: UInt8.self, repeating: 0)
+        self.block = block
     }
 
     /// - Parameter pages: memory from `SystemPages`.
     init(pages: UnsafeMutableRawPointer, count: Int) {
         bytes = UnsafeMutableRawBufferPointer(start: pages, count: count)
-        isMapped = true
+        block = nil
     }
 
     /// Sets all bytes to zero; a large buffer also gives its memory back to the system until it is next touched.
     package func clear() {
-        if isMapped, let start = bytes.baseAddress, SystemPages.renew(start, bytes.count) { return }
+        if block == nil, let start = bytes.baseAddress, SystemPages.renew(start, bytes.count) { return }
         _ = bytes.initializeMemory(as: UInt8.self, repeating: 0)
     }
 
     deinit {
-        guard let start = bytes.baseAddress else { return }
-        if isMapped { SystemPages.unmap(start, bytes.count) } else { start.deallocate() }
+        if let block { return block.deallocate() }
+        bytes.baseAddress.map { SystemPages.unmap($0, bytes.count) }
     }
 }

@@ -63,6 +63,21 @@ public final class MappedFile: @unchecked Sendable {
     }
 }
 
+extension ByteView {
+    /// Returns the pages of a mapped file to the system, so that what has been read of a large file takes no memory of the process. They
+    /// are read again when they are accessed. Does nothing for bytes in a buffer.
+    public func releasePages() {
+        guard isMapped else { return }
+        withBytes { bytes in
+            let size = Int(sysconf(Int32(_SC_PAGESIZE)))
+            let first = UnsafeRawPointer(bytes.baseAddress!).alignedUp(toMultipleOf: size)
+            let count = bytes.baseAddress! + bytes.count - first
+            guard count >= size else { return }
+            madvise(UnsafeMutableRawPointer(mutating: first), count / size * size, MADV_DONTNEED)
+        }
+    }
+}
+
 /// The identity of a file's content: equal identities mean that the file did not change, without reading it again.
 public struct FileIdentity: Hashable, Sendable {
     /// The device of the file system.

@@ -114,12 +114,26 @@ public struct SamplesTooLong: ReportedError {
 extension SampleInputs {
     /// The inputs of a function for one run over samples.
     public struct Run: Sendable {
-        /// By name.
-        public let inputs: [String: HostTensor]
+        /// By name. Read from the file each time: those of all runs take more memory than a model.
+        public var inputs: [String: HostTensor] { read() }
+        fileprivate let read: @Sendable () -> [String: HostTensor]
         /// The number of rows, and of those, from the first on, whose samples no other run has.
         public let rows: (all: Int, own: Int)
         /// The number of samples of the file.
         public let samples: Int
+    }
+
+    /// The values of an input in all samples.
+    private struct SampledValues: Sendable {
+        let tensor: StoredTensor
+        /// The first dimension counts samples.
+        var isBatched: Bool
+        /// The size of the second dimension in a run; nil for the file's.
+        var positions: Int?
+
+        func value(of samples: [Int]) -> HostTensor {
+            isBatched ? tensor.samples(samples, positions: positions) : HostTensor(tensor)
+        }
     }
 
     /// Returns all samples as inputs of a function with fixed sizes, run by run. Samples that are shorter than the function's
@@ -147,8 +161,12 @@ extension SampleInputs {
         let counts = Set(sampled.map { shape($0)[0] })
         guard let size = sizes.first, let count = counts.first, sizes.count == 1, counts.count == 1, size > 0, count > 0
         else { return nil }
-        var batched = Set(sampled.map(\.name))
-        var values = given.reduce(into: [String: HostTensor]()) { $0[$1.name] = tensors[$1.name].map(HostTensor.init) }
+        let batched = Set(sampled.map(\.name))
+        var values = given.reduce(into: [String: SampledValues]()) { values, port in
+            values[port.name] = tensors[port.name].map {
+                SampledValues(tensor: $0, isBatched: batched.contains(port.name))
+            }
+        }
         let mask = mask(interface)
         var fitting = Array(0..<count)
         for port in sampled where shape(port).dropFirst() != port.shape.dimensions.dropFirst() {
@@ -159,8 +177,8 @@ extension SampleInputs {
                 guard let own = ports.first(where: { kind($0) == .attentionMask }) else { return nil }
                 if values[own.name] == nil {
                     let ones = HostTensor(1, filling: TensorType(own.elementType, shape: [count, found]))
-                    values[own.name] = ones.samples(Array(0..<count), positions: wanted)
-                    batched.insert(own.name)
+                    values[own.name] = SampledValues(
+                        tensor: ones.stored(name: own.name), isBatched: true, positions: wanted)
                 }
             } else if !ports.contains(where: { kind($0) == .position }) {
                 let lengths = mask.map { Self.lengths(of: $0) } ?? []
@@ -174,22 +192,30 @@ extension SampleInputs {
                             + "convert, or export, with --shape-from \(file), or shorten the samples")
                 }
             }
-            values[port.name] = values[port.name]?.samples(Array(0..<count), positions: wanted)
+            values[port.name]?.positions = wanted
+        }
+        let sources = values
+        /// nil for an input that is missing, or of another type.
+        @Sendable func inputs(of samples: [Int]) -> [String: HostTensor]? {
+            var inputs: [String: HostTensor] = [:]
+            for port in ports {
+                let type = TensorType(port.elementType, shape: port.shape)
+                let value =
+                    sources[port.name]?.value(of: samples).asFlagsOrIntegers(port.elementType)
+                    ?? Self.missing(type, interface.inputs[port.name])
+                guard let value, value.type == type else { return nil }
+                inputs[port.name] = value
+            }
+            return inputs
         }
         var runs: [Run] = []
         for start in stride(from: 0, to: fitting.count, by: size) {
             let rows = (start..<start + size).map { fitting[$0 % fitting.count] }
-            var run: [String: HostTensor] = [:]
-            for port in ports {
-                let type = TensorType(port.elementType, shape: port.shape)
-                let own = values[port.name].map { batched.contains(port.name) ? $0.samples(rows) : $0 }
-                let value =
-                    own?.asFlagsOrIntegers(port.elementType)
-                    ?? Self.missing(type, interface.inputs[port.name])
-                guard let value, value.type == type else { return nil }
-                run[port.name] = value
-            }
-            runs.append(Run(inputs: run, rows: (size, min(size, fitting.count - start)), samples: count))
+            // All runs have the same types.
+            guard start > 0 || inputs(of: rows) != nil else { return nil }
+            runs.append(
+                Run(
+                    read: { inputs(of: rows) ?? [:] }, rows: (size, min(size, fitting.count - start)), samples: count))
         }
         return runs
     }
@@ -201,6 +227,25 @@ extension SampleInputs {
         return stride(from: 0, to: flags.count, by: width).map { start in
             (flags[start..<start + width].lastIndex(of: true) ?? start - 1) - start + 1
         }
+    }
+}
+
+extension StoredTensor {
+    /// Returns the samples at `indices` of the first axis, as `HostTensor.samples` does, and reads no others.
+    package func samples(_ indices: [Int], positions: Int? = nil) -> HostTensor {
+        let size = bytes.count / max(shape.dimensions[0], 1)
+        var own: [UInt8] = []
+        own.reserveCapacity(indices.count * size)
+        for index in indices {
+            let sample = bytes[index * size..<(index + 1) * size]
+            sample.withBytes { own.append(contentsOf: $0) }
+            sample.releasePages()
+        }
+        var sizes = shape
+        sizes.dimensions[0] = indices.count
+        let tensor = HostTensor(
+            StoredTensor(name: name, elementType: elementType, shape: sizes, bytes: ByteView(own), file: file))
+        return positions.map { tensor.samples(Array(indices.indices), positions: $0) } ?? tensor
     }
 }
 

@@ -97,6 +97,35 @@
             }
         }
 
+        @Test("run and verify: 64 samples of sound take no more than 1.1 times the memory of 2")
+        func sound() throws {
+            try withTemporaryFolder { folder in
+                let (model, samples) = (Fixtures.path("wav2vec2_odd"), 12_000)
+                let words = [
+                    "convert", model, "--shape", "batch=1,samples=\(samples)", "--compress", "float32", "-q", "-o",
+                    "sound.accelpkg",
+                ]
+                let made = try CommandRunner.run(words, in: folder)
+                try #require(made.status == 0, "\(made.errors)")
+                func sound(_ rows: Int) throws -> String {
+                    let numbers = (0..<rows * samples).map { Float(($0 * 7919) % 2003) / 2003 - 0.5 }
+                    let name = "sound-\(rows).safetensors"
+                    try SafetensorsWriter.write(
+                        [StoredTensor(name: "input_values", floats: numbers, shape: [rows, samples])],
+                        to: "\(folder)/\(name)", as: .states)
+                    return name
+                }
+                let (few, many) = (try sound(2), try sound(64))
+                let verify = ["verify", "sound.accelpkg", "--against", model, "--only", "outputs", "--inputs"]
+                for words in [["run", "sound.accelpkg", "--inputs"], verify] {
+                    let (small, large) = (
+                        try peak(words + [few, "-q"], in: folder), try peak(words + [many, "-q"], in: folder)
+                    )
+                    #expect(Double(large) <= 1.1 * Double(small), "\(large) and \(small) bytes, \(words[0])")
+                }
+            }
+        }
+
         @Test("run --generate: a longer prompt takes no more memory than the arena and the states of its functions")
         func prompts() throws {
             try withTemporaryFolder { folder in

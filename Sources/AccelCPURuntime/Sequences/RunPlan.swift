@@ -209,6 +209,7 @@ public struct RunPlan: Sendable {
                 transient: outputs.transient(of: step, functions[step.function]).subtracting(isRead))
             let start = clock.now
             let results = try make(step, made, requested)
+            for tensor in step.inputs.values { tensor.bytes.releasePages() }
             result.runs.append(
                 Result.Run(
                     function: step.function, positions: step.positions, isGenerated: isGenerated,

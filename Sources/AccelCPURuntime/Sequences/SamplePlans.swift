@@ -1,6 +1,6 @@
 import AccelByteIO
 import AccelPrograms
-import AccelTensors
+package import AccelTensors
 
 /// Plans for the samples of one file: each a sequence of its own, which begins with empty states.
 extension RunPlan {
@@ -48,8 +48,8 @@ extension FunctionInputs {
 }
 
 extension StoredTensor {
-    /// The elements at some indices of the first axis.
-    func rows(_ range: Range<Int>) -> StoredTensor {
+    /// The elements at some indices of the first axis, where they lie.
+    package func rows(_ range: Range<Int>) -> StoredTensor {
         let size = bytes.count / max(shape.dimensions[0], 1)
         var own = shape
         own.dimensions[0] = range.count

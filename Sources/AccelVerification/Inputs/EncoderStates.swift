@@ -33,7 +33,7 @@ struct EncoderStates {
             guard let encoders, encoders.count > number, Self.values(of: ports, in: first) != nil else { return nil }
             var feed = run.feed
             feed.made = Set(ports.map(\.name))
-            feed.making = { ([:], try encoders.values(of: ports, number)) }
+            feed.add { ([:], try encoders.values(of: ports, number)) }
             return (run.function, feed, true)
         }
         if given.isEmpty, let lost = runs.first {
@@ -51,7 +51,7 @@ struct EncoderStates {
                 guard let encoders, Self.values(of: ports, in: first) != nil else { return [Run]() }
                 return (0..<encoders.count).map { number in
                     var feed = FunctionFeed()
-                    feed.making = { (try encoders.values(of: ports, number), [:]) }
+                    feed.add { (try encoders.values(of: ports, number), [:]) }
                     return (index, feed, true)
                 }
             }
@@ -94,14 +94,13 @@ struct EncoderStates {
         }
         guard !originals.isEmpty else { return nil }
         let plan = try Recipe(default: Codecs.codec("stored")).compressing(originals, threads: 1).planned()
-        var inputs: [[[String: StoredTensor]]] = []
+        var feeds: [[FunctionFeed]] = []
         for (number, run) in numbered(runs) {
-            let tensors = run.feed.inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) }
-            guard !DecodingPlan.encoding(plan, tensors).isEmpty else { continue }
-            while inputs.count <= number { inputs.append([]) }
-            inputs[number].append(tensors)
+            guard !DecodingPlan.encoding(plan, try run.feed.storedInputs()).isEmpty else { continue }
+            while feeds.count <= number { feeds.append([]) }
+            feeds[number].append(run.feed)
         }
-        return try EncoderRuns(plan, on: inputs)
+        return try EncoderRuns(plan, on: feeds)
     }
 
     /// Returns the values of ports from the first chain that has them all in their shapes; nil if none has.
@@ -122,24 +121,24 @@ struct EncoderStates {
 private final class EncoderRuns {
     private let plan: ModelPlan
     private let session: Session
-    /// For each run, the inputs of the encoders.
-    private let inputs: [[[String: StoredTensor]]]
+    /// For each run, those of the encoders.
+    private let feeds: [[FunctionFeed]]
     private var last: (number: Int, made: [[String: StoredTensor]])?
 
-    init(_ plan: ModelPlan, on inputs: [[[String: StoredTensor]]]) throws {
-        (self.plan, self.inputs) = (plan, inputs)
+    init(_ plan: ModelPlan, on feeds: [[FunctionFeed]]) throws {
+        (self.plan, self.feeds) = (plan, feeds)
         session = try Session(plan)
     }
 
-    var count: Int { inputs.count }
+    var count: Int { feeds.count }
 
     /// Returns what each chain of functions makes in a run, by name.
     func made(_ number: Int) throws -> [[String: StoredTensor]] {
         if let last, last.number == number { return last.made }
-        guard inputs.indices.contains(number) else { return [] }
-        let all = try inputs[number].map { inputs in
+        guard feeds.indices.contains(number) else { return [] }
+        let all = try feeds[number].map { feed in
             var made: [String: StoredTensor] = [:]
-            for step in DecodingPlan.encoding(plan, inputs) {
+            for step in DecodingPlan.encoding(plan, try feed.storedInputs()) {
                 for (input, output) in step.carried { made[input] = made[output]?.renamed(input) }
                 for output in try session.run(step, carrying: made) { made[output.name] = output }
             }
@@ -156,6 +155,13 @@ private final class EncoderRuns {
             throw RequestError("the encoder makes no \"\(ports.first?.name ?? "")\" of sample \(number)")
         }
         return values
+    }
+}
+
+extension FunctionFeed {
+    /// Makes the inputs.
+    fileprivate func storedInputs() throws -> [String: StoredTensor] {
+        try completed().inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) }
     }
 }
 

@@ -78,8 +78,8 @@ struct FunctionFeed {
     /// The number of samples of the file; nil for no samples.
     var samples: Int?
 
-    /// Makes the inputs and states that other runs leave, such as an encoder's keys and values: when the run begins, since those of all
-    /// samples take more memory than a model. nil if there are none.
+    /// Makes the inputs of a sample, and the inputs and states that other runs leave, such as an encoder's keys and values: when the run
+    /// begins, since those of all samples take more memory than a model. nil if there are none.
     var making: (() throws -> (inputs: [String: HostTensor], states: [String: HostTensor]))?
     /// The names of the states that `making` makes.
     var made: Set<String> = []
@@ -87,7 +87,16 @@ struct FunctionFeed {
     /// Returns an initial state; nil for one that starts with the function's own initial value.
     func state(_ name: String) -> HostTensor? { states[name] ?? drawnState?(name) }
 
-    /// Returns the feed with what other runs leave.
+    /// Adds inputs and states that are made when the run begins.
+    mutating func add(_ more: @escaping () throws -> (inputs: [String: HostTensor], states: [String: HostTensor])) {
+        guard let first = making else { return making = more }
+        making = {
+            let (made, added) = (try first(), try more())
+            return (made.inputs.merging(added.inputs) { $1 }, made.states.merging(added.states) { $1 })
+        }
+    }
+
+    /// Returns the feed with what is made when the run begins.
     func completed() throws -> FunctionFeed {
         guard let making else { return self }
         var feed = self
@@ -128,7 +137,9 @@ struct InputMatcher {
             states[state.name] = tensor
         }
         let runs = try samples.runs(of: function.name, function.inputs, function.interface, leavingOut: leavesOut) ?? []
-        return runs.map { FunctionFeed(inputs: $0.inputs, states: states, rows: $0.rows, samples: $0.samples) }
+        return runs.map { run in
+            FunctionFeed(states: states, rows: run.rows, samples: run.samples, making: { (run.inputs, [:]) })
+        }
     }
 
     /// Returns the function's inputs from the file, with what stands for missing ones, and the initial value of each state that the file

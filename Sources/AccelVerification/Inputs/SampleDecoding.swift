@@ -65,8 +65,11 @@ struct SampleDecoding {
             let inputs = given.reduce(into: [String: StoredTensor]()) { inputs, tensor in
                 let isSampled = tensor.value.shape.dimensions.first == count && tensor.value.shape.rank > 1
                 guard isSampled else { return inputs[tensor.key] = tensor.value }
-                let cut = HostTensor(tensor.value).samples(own, positions: tensor.key == port.name ? longest : nil)
-                inputs[tensor.key] = cut.stored(name: tensor.key)
+                let isTokens = tensor.key == port.name
+                inputs[tensor.key] =
+                    !isTokens && start + rows <= count && tensor.value.elementType == .float32
+                    ? tensor.value.rows(start..<start + rows)
+                    : tensor.value.samples(own, positions: isTokens ? longest : nil).stored(name: tensor.key)
             }
             let isEven = lengths.allSatisfy { $0 == longest }
             guard

@@ -32,7 +32,7 @@ struct FunctionRuns {
                 for (index, feed) in try matcher.functions(of: plan) where !decoded.contains(index) {
                     // On zeros, which are no encoder's, a decoder would show nothing: it runs on drawn inputs.
                     if sample == nil, !plan.functions[index].encoderStates(missingIn: feed).isEmpty { continue }
-                    let function = functions[index]
+                    let (function, feed) = (functions[index], try feed.completed())
                     done.insert(index)
                     let suffix = sample?.suffix ?? ""
                     var run = RuntimeRun(
