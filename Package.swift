@@ -71,8 +71,9 @@ let package = Package(
         layer(
             "AccelFormats",
             over: ["AccelPackages", "AccelModelFamilies", "AccelPrograms", "AccelWeightCompression"]),
-        layer("AccelPackages", over: ["AccelPrograms", "AccelWeightCompression"]),
-        layer("AccelCPURuntime", over: ["AccelPrograms", "AccelWeightCompression", "CAccelKernels"]),
+        layer("AccelPackages", over: ["AccelPrograms", "AccelWeightCompression", "CAccelKernelCode"]),
+        layer(
+            "AccelCPURuntime", over: ["AccelPrograms", "AccelWeightCompression", "CAccelKernels", "CAccelKernelCode"]),
         layer("AccelModelFamilies", over: ["AccelPrograms"]),
         layer("AccelPrograms", over: ["AccelTensors", "AccelWeightCompression", "CAccelKernels"]),
         layer("AccelWeightCompression", over: ["AccelTensors", "CAccelKernels"]),
@@ -81,6 +82,9 @@ let package = Package(
         layer("AccelPlatform", over: ["CAccelPlatform"]),
         .target(name: "CAccelPlatform"),
         .target(name: "CAccelKernels"),
+        // The functions of the kernels. A build compiles a Swift module after the object files of all C modules in its list: the
+        // modules below AccelPackages and AccelCPURuntime are compiled beside these, and need them at link time only.
+        .target(name: "CAccelKernelCode", dependencies: ["CAccelKernels"]),
         .target(name: "CAccelPlugin", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .systemLibrary(name: "CAccelZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 

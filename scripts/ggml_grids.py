@@ -1,4 +1,4 @@
-"""Writes Sources/CAccelKernels/ggml_grids.h: the entries of the grids of ggml's types IQ2 and IQ3, from gguf-py.
+"""Writes Sources/CAccelKernelCode/ggml_grids.h: the entries of the grids of ggml's types IQ2 and IQ3, from gguf-py.
 
 usage: ggml_grids.py        (wants gguf and numpy)
 An entry is the numbers of its values among those of the type, two or three bits each, the first in the lowest ones.
@@ -9,7 +9,7 @@ import pathlib
 import gguf.quants
 import numpy
 
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "Sources/CAccelKernels/ggml_grids.h"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "Sources/CAccelKernelCode/ggml_grids.h"
 TYPES = ("IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S")
 # Entries of a line.
 COLUMNS = 12

@@ -18,7 +18,7 @@ compile() { # folder of the objects, then flags for the kernels
     shift
     mkdir -p "$folder"
     local -a running=()
-    for file in Sources/CAccelKernels/{bf16_gemm,bf16_pack,int8_gemm,int8_pack,pack,rounding}.c scripts/kernels/check*.c; do
+    for file in Sources/CAccelKernelCode/{bf16_gemm,bf16_pack,int8_gemm,int8_pack,pack,rounding}.c scripts/kernels/check*.c; do
         clang -std=gnu11 -O2 -Wall -Wextra -Werror "$@" -c "$file" -o "$folder/$(basename "$file" .c).o" &
         running+=($!)
     done
@@ -28,7 +28,7 @@ compile() { # folder of the objects, then flags for the kernels
 instructions() { # file, then what its code has to have
     local name=$1 instruction
     shift
-    clang -std=gnu11 -O2 -c "Sources/CAccelKernels/$name.c" -o "$scratch/product.o"
+    clang -std=gnu11 -O2 -c "Sources/CAccelKernelCode/$name.c" -o "$scratch/product.o"
     objdump -d --no-show-raw-insn "$scratch/product.o" >"$scratch/product.txt"
     for instruction in "$@"; do
         grep -q "\<$instruction\>" "$scratch/product.txt" || { echo "kernels: $name.c has no $instruction" >&2; exit 1; }

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../Sources/CAccelKernels/internal.h"
+#include "../../Sources/CAccelKernelCode/internal.h"
 
 /// The instruction set in use; check.c sets it.
 extern ck_isa level;

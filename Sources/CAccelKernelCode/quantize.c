@@ -3,7 +3,7 @@
 // The same float32 operations in the same sixteen lanes on every instruction set (contraction is off), so codes and
 // error sums are bit-equal.
 #include "internal.h"
-#include "half.h"
+#include "../CAccelKernels/half.h"
 
 #pragma clang fp contract(off)
 

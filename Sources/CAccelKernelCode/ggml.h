@@ -2,7 +2,8 @@
 #ifndef CKERNELS_GGML_H
 #define CKERNELS_GGML_H
 
-#include "half.h"
+#include "../CAccelKernels/half.h"
+#include "internal.h"
 
 // The weights of a block whose own blocks, of 16 or 32 weights, have scales.
 #define SUPER 256

@@ -1,7 +1,8 @@
 // Products of many rows of codes with one row of x that is rounded to 8 bits: a decode step with int8 activations. The sums
 // of a block are whole numbers in eight lanes, which meet the block's scale there. Blocks of even and of odd index have lanes
 // of their own, so that no addition waits for the one before it; all sixteen are added at the end of a row.
-#include "half.h"
+#include "../CAccelKernels/half.h"
+#include "internal.h"
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)

@@ -1,6 +1,7 @@
 // Dot products of many rows of weights with one vector: the main work of a decode step. Weights are decoded in
 // registers, so memory is read once and never written.
-#include "half.h"
+#include "../CAccelKernels/half.h"
+#include "internal.h"
 #include "planes.h"
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.

@@ -1,5 +1,6 @@
 // Scales of one byte, of the microscaled formats, as float32.
-#include "half.h"
+#include "../CAccelKernels/half.h"
+#include "internal.h"
 
 #pragma clang fp contract(off)
 
