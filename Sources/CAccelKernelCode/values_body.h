@@ -6,7 +6,7 @@ typedef float NAME(sixteen) __attribute__((ext_vector_type(16), aligned(4)));
 typedef int32_t NAME(words) __attribute__((ext_vector_type(8)));
 typedef uint8_t NAME(bytes) __attribute__((ext_vector_type(8), aligned(1)));
 
-TARGET CK_INLINE NAME(doubles) NAME(wide)(NAME(floats) x) { return __builtin_convertvector(x, NAME(doubles)); }
+// No function here takes or returns a vector: compilers warn of vectors that the plain set has no registers for.
 
 TARGET static void NAME(distortion)(const float *x, const float *stored, size_t count, double sums[3]) {
     NAME(doubles) errors = 0, squares = 0, largest = 0;
@@ -18,7 +18,8 @@ TARGET static void NAME(distortion)(const float *x, const float *stored, size_t 
         } else {
             for (size_t lane = 0; index + lane < count; lane++) a[lane] = x[index + lane], b[lane] = stored[index + lane];
         }
-        const NAME(doubles) value = NAME(wide)(a), error = value - NAME(wide)(b);
+        const NAME(doubles) value = __builtin_convertvector(a, NAME(doubles));
+        const NAME(doubles) error = value - __builtin_convertvector(b, NAME(doubles));
         squares += value * value;
         errors += error * error;
         largest = __builtin_elementwise_max(__builtin_elementwise_abs(error), largest);
@@ -48,19 +49,16 @@ TARGET static void NAME(value_range)(const float *x, size_t count, float *low, f
     *low = least, *high = most;
 }
 
-/// The nearest whole numbers from 0 to `top`, with ties to even.
-TARGET CK_INLINE NAME(floats) NAME(whole)(NAME(floats) x, float top) {
-    const NAME(floats) zero = 0, last = top;
-    x = x > zero ? x : zero, x = x < last ? x : last;
-    return (x + 12582912.0f) - 12582912.0f;
-}
-
+/// The nearest codes from 0 to `top`, with ties to even.
 TARGET CK_INLINE void NAME(codes_of_eight)(const float *x, double scale, double bias, float top, int is_float, uint8_t *codes) {
-    const NAME(floats) value = *(const NAME(floats) *)x;
+    const NAME(floats) value = *(const NAME(floats) *)x, zero = 0, last = top;
     NAME(floats) steps;
     if (is_float) steps = (value - (float)bias) / (float)scale;
-    else steps = __builtin_convertvector((NAME(wide)(value) - bias) / scale, NAME(floats));
-    *(NAME(bytes) *)codes = __builtin_convertvector(__builtin_convertvector(NAME(whole)(steps, top), NAME(words)), NAME(bytes));
+    else steps = __builtin_convertvector((__builtin_convertvector(value, NAME(doubles)) - bias) / scale, NAME(floats));
+    steps = steps > zero ? steps : zero, steps = steps < last ? steps : last;
+    // Adding 1.5 * 2^23 rounds to a whole number.
+    steps = (steps + 12582912.0f) - 12582912.0f;
+    *(NAME(bytes) *)codes = __builtin_convertvector(__builtin_convertvector(steps, NAME(words)), NAME(bytes));
 }
 
 TARGET static void NAME(affine_codes)(const float *x, size_t count, double scale, double bias, float top, int is_float, uint8_t *codes) {
