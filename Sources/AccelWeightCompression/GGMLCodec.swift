@@ -17,6 +17,10 @@ package struct GGMLFormat: Sendable {
     package var hasMinima = false
     /// The number in GGUF files.
     package var number: UInt32 { UInt32(type.rawValue) }
+
+    func blocksPerRow(_ shape: Shape) -> Int {
+        shape.columns / elements + (shape.columns % elements == 0 ? 0 : 1)
+    }
 }
 
 /// How the scales of a type of ggml are searched for.
@@ -57,15 +61,11 @@ extension GGMLCodec {
 
     private var format: GGMLFormat { Self.format }
 
-    private func blocksPerRow(_ shape: Shape) -> Int {
-        shape.columns / format.elements + (shape.columns % format.elements == 0 ? 0 : 1)
-    }
-
     /// The bits of a weight in a whole block, scales included.
     package var bitsPerWeight: Double { Double(format.bytes * 8) / Double(format.elements) }
 
     /// Returns the bytes of a row.
-    package func bytesPerRow(_ shape: Shape) -> Int { blocksPerRow(shape) * format.bytes }
+    package func bytesPerRow(_ shape: Shape) -> Int { format.blocksPerRow(shape) * format.bytes }
 
     public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
         quantizationUnsupportedReason(elementType, shape)
@@ -98,60 +98,18 @@ extension GGMLCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
-        let shape = source.shape
         let importance = method == .weighted ? statistics?.meanSquares ?? [] : []
         // All rows have the same one, which the first unit writes.
         if unit.contains(0), !importance.isEmpty {
             importance.withUnsafeBytes { sections[1].copyMemory(from: $0) }
         }
-        var distortion = Distortion()
-        try forEachEncodedRow(unit, of: source, importance) { row, values, stored, codes in
-            if let index = stored.firstNotFinite {
-                throw source.error(
-                    "needs a scale beyond float16, which \(Self.name) has; store it as float32",
-                    index: row * shape.columns + index)
-            }
-            distortion.add(values, storedAs: stored)
-            let start = row * codes.count
-            UnsafeMutableRawBufferPointer(rebasing: sections[0][start..<start + codes.count])
-                .copyMemory(from: UnsafeRawBufferPointer(codes))
-        }
-        return distortion
+        return try rows(importance).encode(unit, of: source, into: sections[0])
     }
 
-    /// Calls `body` with each row's index, its weights, the weights that its codes stand for, and the codes.
-    /// - Parameter importance: of each column; all columns count the same if it is empty or has zeros only.
-    private func forEachEncodedRow(
-        _ rows: Range<Int>, of source: StoredTensor, _ importance: [Float],
-        _ body: (
-            Int, UnsafeMutableBufferPointer<Float>, UnsafeMutableBufferPointer<Float>, UnsafeMutableBufferPointer<UInt8>
-        ) throws -> Void
-    ) throws {
-        let (columns, blocks) = (source.shape.columns, blocksPerRow(source.shape))
-        let padded = max(blocks * format.elements, 1)
-        let isKnown = importance.contains { $0 != 0 }
-        let encode = self.values["fit"] == GGMLFit.mse.rawValue ? ck_ggml_fit : ck_ggml_encode
-        let weights = importance + [Float](repeating: 0, count: padded - min(importance.count, padded))
-        try withUnsafeTemporaryAllocation(of: Float.self, capacity: 2 * padded) { floats in
-            try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(blocks * format.bytes, 1)) { codes in
-                floats.initialize(repeating: 0)
-                codes.initialize(repeating: 0)
-                let values = UnsafeMutableBufferPointer(rebasing: floats[..<padded])
-                let decoded = UnsafeMutableBufferPointer(rebasing: floats[padded...])
-                for row in rows {
-                    try source.readFinite(source.elements(ofRows: row..<row + 1), into: values)
-                    weights.withUnsafeBufferPointer {
-                        encode(
-                            format.type, values.baseAddress, isKnown ? $0.baseAddress : nil, blocks, codes.baseAddress)
-                    }
-                    ck_ggml_decode(format.type, codes.baseAddress, blocks, decoded.baseAddress)
-                    try body(
-                        row, UnsafeMutableBufferPointer(rebasing: values[..<columns]),
-                        UnsafeMutableBufferPointer(rebasing: decoded[..<columns]),
-                        UnsafeMutableBufferPointer(rebasing: codes[..<(blocks * format.bytes)]))
-                }
-            }
-        }
+    private func rows(_ importance: [Float]) -> GGMLRows {
+        GGMLRows(
+            format: format, name: Self.name, isLeastError: values["fit"] == GGMLFit.mse.rawValue,
+            importance: importance)
     }
 
     /// The last block of each row, if the row ends within it.
@@ -178,10 +136,82 @@ extension GGMLCodec {
     public func violation(
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {
+        self.rows(importance(in: weight.sections)).violation(rows, of: weight, source: source)
+    }
+}
+
+/// Encoding of rows of one type. It is not generic: the compiler would make a copy for each type.
+private struct GGMLRows {
+    let format: GGMLFormat
+    /// The name of the codec.
+    let name: String
+    /// Whether scales of the least squared error are searched for, instead of ggml's.
+    let isLeastError: Bool
+    /// The importance of each column; all columns count the same if it is empty or has zeros only.
+    let importance: [Float]
+
+    /// Encodes rows into their places among the blocks of all rows.
+    func encode(
+        _ unit: Range<Int>, of source: StoredTensor, into blocks: UnsafeMutableRawBufferPointer
+    ) throws -> Distortion {
+        let shape = source.shape
+        var distortion = Distortion()
+        try forEachEncodedRow(unit, of: source) { row, values, stored, codes in
+            if let index = stored.firstNotFinite {
+                throw source.error(
+                    "needs a scale beyond float16, which \(name) has; store it as float32",
+                    index: row * shape.columns + index)
+            }
+            distortion.add(values, storedAs: stored)
+            let start = row * codes.count
+            UnsafeMutableRawBufferPointer(rebasing: blocks[start..<start + codes.count])
+                .copyMemory(from: UnsafeRawBufferPointer(codes))
+        }
+        return distortion
+    }
+
+    /// Calls `body` with each row's index, its weights, the weights that its codes stand for, and the codes.
+    private func forEachEncodedRow(
+        _ rows: Range<Int>, of source: StoredTensor,
+        _ body: (
+            Int, UnsafeMutableBufferPointer<Float>, UnsafeMutableBufferPointer<Float>, UnsafeMutableBufferPointer<UInt8>
+        ) throws -> Void
+    ) throws {
+        let (columns, blocks) = (source.shape.columns, format.blocksPerRow(source.shape))
+        let padded = max(blocks * format.elements, 1)
+        let isKnown = importance.contains { $0 != 0 }
+        let encode = isLeastError ? ck_ggml_fit : ck_ggml_encode
+        let weights = importance + [Float](repeating: 0, count: padded - min(importance.count, padded))
+        try withUnsafeTemporaryAllocation(of: Float.self, capacity: 2 * padded) { floats in
+            try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(blocks * format.bytes, 1)) { codes in
+                floats.initialize(repeating: 0)
+                codes.initialize(repeating: 0)
+                let values = UnsafeMutableBufferPointer(rebasing: floats[..<padded])
+                let decoded = UnsafeMutableBufferPointer(rebasing: floats[padded...])
+                for row in rows {
+                    try source.readFinite(source.elements(ofRows: row..<row + 1), into: values)
+                    weights.withUnsafeBufferPointer {
+                        encode(
+                            format.type, values.baseAddress, isKnown ? $0.baseAddress : nil, blocks, codes.baseAddress)
+                    }
+                    ck_ggml_decode(format.type, codes.baseAddress, blocks, decoded.baseAddress)
+                    try body(
+                        row, UnsafeMutableBufferPointer(rebasing: values[..<columns]),
+                        UnsafeMutableBufferPointer(rebasing: decoded[..<columns]),
+                        UnsafeMutableBufferPointer(rebasing: codes[..<(blocks * format.bytes)]))
+                }
+            }
+        }
+    }
+
+    /// Encodes the weights again and compares the bytes.
+    func violation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
         let columns = weight.shape.columns
         var found: (index: Int, reason: String)?
         do {
-            try forEachEncodedRow(rows, of: source, importance(in: weight.sections)) { row, _, expected, codes in
+            try forEachEncodedRow(rows, of: source) { row, _, expected, codes in
                 guard found == nil else { return }
                 let change = weight.sections[0].withBytes { bytes in
                     let stored = bytes[(row * codes.count)..<((row + 1) * codes.count)]
@@ -195,8 +225,8 @@ extension GGMLCodec {
                 found = (
                     row * columns + (index ?? start),
                     index == nil
-                        ? "starts a block with other bytes than \(Self.name) of ggml"
-                        : "is not stored as \(Self.name) of ggml stores it"
+                        ? "starts a block with other bytes than \(name) of ggml"
+                        : "is not stored as \(name) of ggml stores it"
                 )
             }
         } catch let error as FormatError {
