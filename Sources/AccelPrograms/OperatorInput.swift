@@ -68,19 +68,39 @@ extension Operator {
     /// - Parameter given: the element types of a node's inputs, in order.
     /// - Returns: the position of each declared input, in the order of the declaration; nil for one that is left out.
     /// - Throws: `OperatorError` naming the number of inputs or the input that does not fit.
-    package static func positions(_ given: [ElementType]) throws -> [Int?] {
-        let required = inputs.count { $0.presence == .required || $0.presence == .repeated }
-        let limit = inputs.last?.presence == .repeated ? Int.max : inputs.count
+    package static func positions(_ given: [ElementType]) throws -> [Int?] { try inputs.positions(given) }
+
+    /// Refuses inputs of another number or other element types than those declared.
+    /// - Throws: `OperatorError` naming the number of inputs or the input that does not fit.
+    package static func check(_ given: [TensorType]) throws { _ = try positions(given.map(\.elementType)) }
+
+    /// Finds an input by its name.
+    /// - Parameter given: the element types of a node's inputs, which have passed the shape rule.
+    /// - Returns: its position among them; nil where it is left out.
+    package static func position(of name: String, among given: [ElementType]) -> Int? {
+        guard let index = inputs.firstIndex(where: { $0.name == name }), let positions = try? positions(given) else {
+            return nil
+        }
+        return positions[index]
+    }
+}
+
+extension [OperatorInput] {
+    /// Finds each of these inputs among the given ones. It is not generic over the operator: the compiler would make a copy for
+    /// each operator.
+    fileprivate func positions(_ given: [ElementType]) throws -> [Int?] {
+        let required = count { $0.presence == .required || $0.presence == .repeated }
+        let limit = last?.presence == .repeated ? Int.max : count
         guard given.count >= required, given.count <= limit, let first = given.first else {
             throw OperatorError("expected \(countText(required, limit)) inputs, found \(given.count)")
         }
         var (positions, next): ([Int?], Int) = ([], 0)
         var misfit: OperatorError?
-        for (index, input) in inputs.enumerated() {
+        for (index, input) in enumerated() {
             let isWanted =
                 switch input.presence {
                 case .required, .repeated, .optional: true
-                case .with(let other): positions[inputs.firstIndex { $0.name == other } ?? index] != nil
+                case .with(let other): positions[firstIndex { $0.name == other } ?? index] != nil
                 }
             guard isWanted, next < given.count else {
                 positions.append(nil)
@@ -96,14 +116,14 @@ extension Operator {
             misfit = misfit ?? error
             positions.append(nil)
         }
-        for (input, position) in zip(inputs, positions) {
+        for (input, position) in zip(self, positions) {
             guard case .with(let other) = input.presence else { continue }
-            let isThere = positions[inputs.firstIndex { $0.name == other } ?? 0] != nil
+            let isThere = positions[firstIndex { $0.name == other } ?? 0] != nil
             guard isThere == (position != nil) else {
                 throw OperatorError("expected both of \(other) and \(input.name), or neither")
             }
         }
-        if let repeated = inputs.last, repeated.presence == .repeated {
+        if let repeated = last, repeated.presence == .repeated {
             for (index, type) in given.enumerated().dropFirst(next) {
                 guard repeated.elements.accepts(type, first: first) else {
                     throw OperatorError("input \(index): expected \(first.rawValue), found \(type.rawValue)")
@@ -115,21 +135,7 @@ extension Operator {
         return positions
     }
 
-    /// Refuses inputs of another number or other element types than those declared.
-    /// - Throws: `OperatorError` naming the number of inputs or the input that does not fit.
-    package static func check(_ given: [TensorType]) throws { _ = try positions(given.map(\.elementType)) }
-
-    /// Finds an input by its name.
-    /// - Parameter given: the element types of a node's inputs, which have passed the shape rule.
-    /// - Returns: its position among them; nil where it is left out.
-    package static func position(of name: String, among given: [ElementType]) -> Int? {
-        guard let index = inputs.firstIndex(where: { $0.name == name }), let positions = try? positions(given) else {
-            return nil
-        }
-        return positions[index]
-    }
-
-    private static func countText(_ required: Int, _ limit: Int) -> String {
+    private func countText(_ required: Int, _ limit: Int) -> String {
         if limit == .max { return "\(required) or more" }
         return required == limit ? "\(required)" : "\(required) to \(limit)"
     }
