@@ -59,20 +59,55 @@ enum Disk {
     }
 
     /// Writes a folder and its content to the disk. Symbolic links are skipped.
+    ///
+    /// A sync waits until the disk has emptied its cache, however small the file is. Syncs at the same time share that
+    /// wait, so the content is synced on several threads.
     /// - Returns: False if a file cannot be written, with the reason in errno.
     static func syncTree(_ path: String) -> Bool {
-        for name in (try? Files.list(path)) ?? [] {
-            let member = "\(path)/\(name)"
-            switch Files.kindWithoutFollowing(member) {
-            case .folder: if !syncTree(member) { return false }
-            case .file:
-                let descriptor = FileDescriptor(open(member, O_RDONLY | O_CLOEXEC))
-                if descriptor.number < 0 || !sync(descriptor, member) { return false }
+        let members = members(of: path)
+        let threads = min(members.count, 4)
+        let failures = WorkQueue<Int32?>()
+        for first in (0..<threads).reversed() {
+            let share = stride(from: first, to: members.count, by: threads).map { members[$0] }
+            let work: @Sendable () -> Void = { failures.add(systemError(ofSyncing: share)) }
+            if first == 0 || !DetachedThread.start(work) { work() }
+        }
+        let failure = (0..<threads).compactMap { _ in failures.next() ?? nil }.first
+        if let failure { errno = failure }
+        return failure == nil
+    }
+
+    private struct Member: Sendable {
+        let path: String
+        let isFolder: Bool
+    }
+
+    /// A folder, and all files and folders in it.
+    private static func members(of folder: String) -> [Member] {
+        var found: [Member] = []
+        for name in (try? Files.list(folder)) ?? [] {
+            let path = "\(folder)/\(name)"
+            switch Files.kindWithoutFollowing(path) {
+            case .folder: found += members(of: path)
+            case .file: found.append(Member(path: path, isFolder: false))
             default: break
             }
         }
-        syncFolder(path)
-        return true
+        return found + [Member(path: folder, isFolder: true)]
+    }
+
+    /// Syncs files and folders one after the other.
+    /// - Returns: the system's error number for the first file that cannot be written.
+    private static func systemError(ofSyncing members: [Member]) -> Int32? {
+        for member in members {
+            if member.isFolder {
+                syncFolder(member.path)
+                continue
+            }
+            let descriptor = FileDescriptor(open(member.path, O_RDONLY | O_CLOEXEC))
+            if descriptor.number < 0 || !sync(descriptor, member.path) { return errno }
+        }
+        return nil
     }
 
     /// Renames `temporary` to `path`, which must not exist.
