@@ -86,9 +86,9 @@ extension PackageOutput {
     }
 
     /// Checks the weights alone, before they are compressed.
-    func require(_ profile: DeviceProfile?, weightBytes: [Int]) throws {
+    func require(_ profile: DeviceProfile?, weightBytes: @autoclosure () -> [Int]) throws {
         guard let profile else { return }
-        let weights = Footprint(weightBytes: MachineMemory.sum(weightBytes))
+        let weights = Footprint(weightBytes: MachineMemory.sum(weightBytes()))
         if let excess = profile.excesses(of: weights).first { throw refusal(excess) }
     }
 

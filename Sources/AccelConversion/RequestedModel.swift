@@ -57,9 +57,10 @@ struct RequestedModel {
             request, parts: measured, family: model.family, plan: request.recipe.plan(for: functions),
             threads: settings.threads)
         recipe = calibration.resolving(request.recipe)
+        let plan = recipe.plan(for: functions)
         warnings =
-            source.remarks + model.remarks + (try request.check(model.unused, recipe.plan(for: functions)))
-            + calibration.warnings(recipe.plan(for: functions), target: request.target != nil)
+            source.remarks + model.remarks + (try request.check(model.unused, plan))
+            + calibration.warnings(plan, target: request.target != nil)
         notes = calibration.notes
     }
 
