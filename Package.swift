@@ -6,16 +6,25 @@ let helperPrograms = [
     "CacheTool", "StoreTool", "UpdateExample", "EmbeddingExample", "StreamingExample", "LoadTool", "AllocationCounter",
 ]
 
+/// The tests' own build (scripts/test_build.sh) optimises what computes, and nothing else: the rest of it compiles as fast as a
+/// debug build. Other builds have none of these flags, because no other package could depend on this one with them.
+let isTestBuild = Context.environment["ACCELC_TESTS"] != nil
+let computingLayers = ["AccelByteIO", "AccelTensors", "AccelWeightCompression", "AccelPrograms", "AccelCPURuntime"]
+let optimisedC: [CSetting] = isTestBuild ? [.unsafeFlags(["-O1"])] : []
+
 /// One layer of the house: a target that may import only the layers named in `over`.
 func layer(
     _ name: String, over: [String], kind: Target.TargetType = .regular, exclude: [String] = []
 ) -> Target {
     let dependencies = over.map { Target.Dependency(stringLiteral: $0) }
-    let swiftSettings: [SwiftSetting] = [
+    var swiftSettings: [SwiftSetting] = [
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("MemberImportVisibility"),
     ]
+    if isTestBuild, computingLayers.contains(name) {
+        swiftSettings.append(.unsafeFlags(["-O", "-wmo", "-num-threads", "2"]))
+    }
     let linkerSettings: [LinkerSetting] = [.linkedLibrary("m", .when(platforms: [.linux]))]
     switch kind {
     case .executable:
@@ -81,10 +90,10 @@ let package = Package(
         layer("AccelByteIO", over: ["CAccelZlib", "CAccelKernels", "AccelPlatform"]),
         layer("AccelPlatform", over: ["CAccelPlatform"]),
         .target(name: "CAccelPlatform"),
-        .target(name: "CAccelKernels"),
+        .target(name: "CAccelKernels", cSettings: optimisedC),
         // The functions of the kernels. A build compiles a Swift module after the object files of all C modules in its list: the
         // modules below AccelPackages and AccelCPURuntime are compiled beside these, and need them at link time only.
-        .target(name: "CAccelKernelCode", dependencies: ["CAccelKernels"]),
+        .target(name: "CAccelKernelCode", dependencies: ["CAccelKernels"], cSettings: optimisedC),
         .target(name: "CAccelPlugin", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .systemLibrary(name: "CAccelZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 

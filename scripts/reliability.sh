@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What must hold when things go wrong: runs the parts in scripts/reliability, and prints one table of faults tried, survived and lost.
-# usage: reliability.sh [--short] [PART...]      parts by name, e.g. conversions; all without. --short: a sample of each, some minutes in all, in a debug build
+# usage: reliability.sh [--short] [PART...]      parts by name, e.g. conversions; all without. --short: a sample of each, some minutes in all
 #
 # A part is an executable NAME.sh or NAME.py. It is run in the repository's folder with
 #   ACCELC   the tool                     MODE     short or full
@@ -9,7 +9,7 @@
 # `control:` is of something that is known to be broken: it has to lose. Remarks go to standard error, shown only when the part fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-BUILD=${BUILD:-$PWD/.build/debug}
+BUILD=${BUILD:-$PWD/.build/tests/debug} # scripts/test.sh makes it
 ACCELC=${ACCELC:-$BUILD/accelc}
 MODE=full
 limit=7200 # seconds of one part: what hangs is named

@@ -4,12 +4,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
-swift build --build-tests
+source scripts/test_build.sh
+swift build --build-tests "${test_flags[@]}"
 if [ $# = 0 ]; then scripts/reliability.sh --short; fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
-scripts/within.sh 3600 swift test --skip-build --disable-xctest "$@" 2>&1 | tee "$log" || status=$?
+scripts/within.sh 3600 swift test --skip-build --disable-xctest "${test_flags[@]}" "$@" 2>&1 | tee "$log" || status=$?
 if [ $status = 0 ]; then exit 0; fi
 if [ $status = 124 ]; then
     echo "The tests did not end within an hour. What began and did not end:"
@@ -18,5 +19,7 @@ if [ $status = 124 ]; then
     done
 fi
 echo "What failed:"
-grep -aE '✘|↳' "$log" || tail -n 20 "$log" # the end of the log where the tests did not come to their own end
+grep -aE '✘|↳' "$log" || true
+# A crash ends all tests: they run in one process, and most commands with them.
+grep -aqE '^. Test run with' "$log" || tail -n 40 "$log"
 exit 1
