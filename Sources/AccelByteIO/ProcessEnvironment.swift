@@ -2,14 +2,21 @@ import AccelPlatform
 
 /// The environment variables of the process.
 public enum ProcessEnvironment {
+    /// The variables of a run within a process, in place of those of the process.
+    @TaskLocal package static var replacement: [String: String]?
+
     /// Returns the value of a variable; nil if it is not set.
-    public static func value(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+    public static func value(_ name: String) -> String? {
+        if let replacement { return replacement[name] }
+        return getenv(name).map { String(cString: $0) }
+    }
 
     /// Returns the value of a variable; nil if it is not set, or empty.
     public static func text(_ name: String) -> String? { value(name).flatMap { $0.isEmpty ? nil : $0 } }
 
     /// All variables by name. If a name occurs several times, the first counts, as for `value`.
     public static var all: [String: String] {
+        if let replacement { return replacement }
         var all: [String: String] = [:]
         var next = cp_environment()
         while let line = next?.pointee {

@@ -100,7 +100,10 @@ public enum Parallel {
     }
 
     /// The number of processors that this process may use.
-    public static var processorCount: Int { systemProcessorCount() }
+    public static var processorCount: Int { processorLimit ?? systemProcessorCount() }
+
+    /// The number of processors of a run within a process, in place of those of the system.
+    @TaskLocal package static var processorLimit: Int?
 }
 
 private final class ResultSlots<Result>: @unchecked Sendable {

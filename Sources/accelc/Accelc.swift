@@ -8,14 +8,17 @@ struct Accelc {
     static func main() {
         ProcessMemory.returnLargeBlocks()
         let words = Array(CommandLine.arguments.dropFirst())
-        ErrorDocument.isDue.withLock { $0 = Arguments.asksForJSON(words) }
-        Interruption.onSignals()
-        let console = Console()
-        let status = run(words, console)
-        exit(console.finish(status).rawValue)
+        let console = Console(for: words)
+        Interruption.onSignals(console.errorDocument)
+        exit(run(words, console).rawValue)
     }
 
-    private static func run(_ words: [String], _ console: Console) -> ExitStatus {
+    /// Runs a command line: all that the tool does, except for signals and the end of the process.
+    static func run(_ words: [String], _ console: Console) -> ExitStatus {
+        console.finish(status(of: words, console))
+    }
+
+    private static func status(of words: [String], _ console: Console) -> ExitStatus {
         do {
             guard let first = words.first else {
                 console.note(HelpPage.overview)
@@ -34,7 +37,7 @@ struct Accelc {
                 return .success
             }
             let arguments = try Arguments(rest, for: command)
-            arguments.seconds(CommonOptions.timeout).map(Interruption.after)
+            arguments.seconds(CommonOptions.timeout).map { Interruption.after($0, console.errorDocument) }
             try console.configure(arguments)
             try MachineMemory.checkVariable()
             try ProcessorLimit.checkVariable()

@@ -61,7 +61,7 @@ enum ConvertCommand: Command {
             of: made, at: output, seconds: start.secondsToNow, hasUsualShapes: made.hasUsualShapes)
         let warnings = summary.warnings + signatures.warnings(after: summary.package.digest)
         if arguments.has(CommonOptions.json) {
-            console.print(summary.json(warnings: Console.warnings.withLock { $0 } + warnings))
+            console.print(summary.json(warnings: console.warnings.withLock { $0 } + warnings))
         } else {
             console.summary(summary.text)
         }

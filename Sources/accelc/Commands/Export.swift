@@ -102,7 +102,7 @@ enum ExportCommand: Command {
                 "held_out_sqnr": made.outputs?.heldOut.map { .figure($0) } ?? .null,
                 "outputs": made.outputs?.json ?? .null,
                 "target": made.target.map { TargetSummary(result: $0).json } ?? .null,
-                "warnings": .array((Console.warnings.withLock { $0 } + report.warnings).map { .string($0) }),
+                "warnings": .array((console.warnings.withLock { $0 } + report.warnings).map { .string($0) }),
                 "seconds": .number((seconds * 1e6).rounded() / 1e6),
             ])
         } else {

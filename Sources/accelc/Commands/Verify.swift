@@ -247,7 +247,7 @@ enum VerifyCommand: Command {
         if arguments.has(CommonOptions.json) {
             console.print(report.json)
         } else if !console.isQuiet {
-            let width = Console.columns(of: 1) ?? .max
+            let width = Console.columns(of: .output) ?? .max
             console.summary(String(report.terminal(width: width, colour: console.hasColours).dropLast()))
             return report.exitStatus
         }

@@ -2,12 +2,25 @@ import AccelByteIO
 import AccelPlatform
 import AccelTensors
 
+/// Where a run prints.
+enum StandardStream {
+    case output, errors
+
+    /// The descriptors of the streams: those of the process, unless a run within a process has others.
+    @TaskLocal static var descriptors: [StandardStream: Int32] = [.output: 1, .errors: 2]
+
+    var descriptor: Int32 { Self.descriptors[self] ?? (self == .output ? 1 : 2) }
+}
+
 /// Everything that the tool prints. Results go to standard output; progress, notes, warnings and errors to standard
 /// error.
 final class Console {
     private(set) var isQuiet = false
     private(set) var isVerbose = false
     private(set) var threads = Parallel.processorCount
+    /// All warnings of the run so far, those that `--quiet` leaves out too, for documents.
+    let warnings = Locked<[String]>([])
+    let errorDocument: ErrorDocument
     private var progressStyle = ProgressStyle.none
     private var bar: ProgressBar?
     /// Standard output is a terminal that shows colours.
@@ -15,10 +28,14 @@ final class Console {
     private let errorColours: Bool
     private var outputError: Int32 = 0
 
-    init() {
+    private let (output, errors) = (StandardStream.output.descriptor, StandardStream.errors.descriptor)
+
+    /// Creates the console of a run with the words of its command line.
+    init(for words: [String] = []) {
+        errorDocument = ErrorDocument(isDue: Arguments.asksForJSON(words))
         let allowed = ProcessEnvironment.text("NO_COLOR") == nil && ProcessEnvironment.value("TERM") != "dumb"
-        hasColours = allowed && isatty(1) == 1
-        errorColours = allowed && isatty(2) == 1
+        hasColours = allowed && isatty(output) == 1
+        errorColours = allowed && isatty(errors) == 1
     }
 
     /// Applies the common options.
@@ -27,26 +44,26 @@ final class Console {
         isVerbose = arguments.has(CommonOptions.verbose)
         threads = arguments.integer(CommonOptions.threads) ?? Parallel.processorCount
         let style = arguments[CommonOptions.progress].flatMap(ProgressStyle.init) ?? .auto
-        progressStyle = style.resolved(onTerminal: isatty(2) == 1, quiet: isQuiet)
+        progressStyle = style.resolved(onTerminal: isatty(errors) == 1, quiet: isQuiet)
     }
 
     /// Prints one or several lines of the result. On a narrow terminal they break between words.
     func print(_ text: String) {
         bar?.clear()
-        emit(Self.wrapped(text, for: 1) + "\n", to: 1)
+        emit(Self.wrapped(text, for: .output) + "\n", to: output)
     }
 
     /// Prints text for other programs, such as a path, whatever the width.
     func print(verbatim text: String) {
         bar?.clear()
-        emit(text + "\n", to: 1)
+        emit(text + "\n", to: output)
     }
 
     /// Prints the result as one machine-readable document.
     func print(_ document: JSON) {
-        ErrorDocument.takeTurn()
+        errorDocument.takeTurn()
         bar?.clear()
-        emit(document.text(pretty: true), to: 1)
+        emit(document.text(pretty: true), to: output)
     }
 
     /// Prints a summary of the work, for a result that is a file.
@@ -58,7 +75,7 @@ final class Console {
     func note(_ text: String) {
         if isQuiet { return }
         bar?.clear()
-        emit(Self.wrapped(text, for: 2) + "\n", to: 2)
+        emit(line(text), to: errors)
     }
 
     /// Prints a remark about normal behaviour, with `--verbose` only.
@@ -66,41 +83,42 @@ final class Console {
         if isVerbose { note(sentence) }
     }
 
-    /// All warnings of the run so far, those that `--quiet` leaves out too, for documents.
-    static let warnings = Locked<[String]>([])
-
     func warning(_ sentence: String) {
-        Self.warnings.withLock { $0.append(sentence) }
-        if isQuiet { return }
-        bar?.clear()
-        emit(Self.wrapped("accelc: \(paint("warning:", .yellow)) \(Text.line(sentence))", for: 2) + "\n", to: 2)
-    }
-
-    /// Prints a warning from code that may run on any thread.
-    static func warn(_ sentence: String, isQuiet: Bool = false) {
         warnings.withLock { $0.append(sentence) }
         if isQuiet { return }
-        let clear = isatty(2) == 1 ? "\r\u{1B}[K" : ""
-        var line = clear + wrapped("accelc: warning: \(sentence)", for: 2) + "\n"
-        line.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
+        bar?.clear()
+        emit(line("accelc: \(paint("warning:", .yellow)) \(Text.line(sentence))"), to: errors)
+    }
+
+    /// Returns a function that prints a warning, for code that may run on any thread.
+    func warner() -> @Sendable (String) -> Void {
+        { [warnings, isQuiet, errors] sentence in
+            warnings.withLock { $0.append(sentence) }
+            if isQuiet { return }
+            let clear = isatty(errors) == 1 ? "\r\u{1B}[K" : ""
+            var line = clear + Self.wrapped("accelc: warning: \(sentence)", for: .errors) + "\n"
+            line.withUTF8 { _ = write(errors, $0.baseAddress, $0.count) }
+        }
     }
 
     func error(_ sentence: String) {
         bar?.clear()
-        emit(Self.wrapped("accelc: \(paint("error:", .red)) \(Text.line(sentence))", for: 2) + "\n", to: 2)
+        emit(line("accelc: \(paint("error:", .red)) \(Text.line(sentence))"), to: errors)
     }
 
     /// Prints an error that ends the run: a sentence, or one for each of several, and with `--json` also a document on standard
     /// output.
     func report(_ error: any ReportedError) {
         for single in error.singles { self.error(single.description) }
-        ErrorDocument.take(error).map { emit($0, to: 1) }
+        errorDocument.take(error).map { emit($0, to: output) }
     }
 
     /// Starts a stage of work, and returns the bar that shows its progress.
     func progress(_ stage: String, total: Int? = nil) -> ProgressBar {
         bar?.finish()
-        let bar = ProgressBar(stage: stage, total: total, style: progressStyle) { [unowned self] in emit($0, to: 2) }
+        let bar = ProgressBar(stage: stage, total: total, style: progressStyle) { [unowned self] in
+            emit($0, to: errors)
+        }
         self.bar = bar
         return bar
     }
@@ -116,16 +134,18 @@ final class Console {
 
     /// Returns the most columns of a line on a stream: those that `COLUMNS` asks for, or those of its terminal. Nil for
     /// a stream that is no terminal: its lines are as long as they have to be.
-    static func columns(of descriptor: Int32) -> Int? {
+    static func columns(of stream: StandardStream) -> Int? {
         if let asked = ProcessEnvironment.value("COLUMNS").flatMap({ Int($0) }), asked > 0 { return max(asked, 20) }
         var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        guard ioctl(stream.descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return max(Int(size.ws_col), 20)
     }
 
+    private func line(_ text: String) -> String { Self.wrapped(text, for: .errors) + "\n" }
+
     /// Returns the text with lines that break between words at the columns of a stream.
-    static func wrapped(_ text: String, for descriptor: Int32) -> String {
-        columns(of: descriptor).map { TextLayout.wrappedLines(text, width: $0) } ?? text
+    static func wrapped(_ text: String, for stream: StandardStream) -> String {
+        columns(of: stream).map { TextLayout.wrappedLines(text, width: $0) } ?? text
     }
 
     private enum Colour: Int {
@@ -140,7 +160,7 @@ final class Console {
     /// Writes all of `text`. After a failed write the rest is dropped; `finish` reports the error, unless the reader of
     /// standard output has closed it.
     private func emit(_ text: String, to descriptor: Int32) {
-        if descriptor == 1, outputError != 0 { return }
+        if descriptor == output, outputError != 0 { return }
         var text = text
         text.withUTF8 { bytes in
             var rest = UnsafeRawBufferPointer(bytes)[...]
@@ -148,7 +168,7 @@ final class Console {
                 let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else {
-                    if descriptor == 1 { outputError = errno }
+                    if descriptor == output { outputError = errno }
                     return
                 }
                 rest = rest.dropFirst(count)

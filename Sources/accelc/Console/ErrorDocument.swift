@@ -2,18 +2,20 @@ import AccelByteIO
 
 /// The document that a run with `--json` prints for an error, since a program that reads standard output gets one document in any
 /// case: `{"error": {"code": ..., "message": ..., "exitStatus": ...}}`.
-enum ErrorDocument {
+final class ErrorDocument: Sendable {
     /// `--json` was given, and no document was printed so far.
-    static let isDue = Locked(false)
+    private let isDue: Locked<Bool>
+
+    init(isDue: Bool) { self.isDue = Locked(isDue) }
 
     /// Returns the document of an error as text, once, if it is due; the text of a result makes it undue.
-    static func take(_ error: any ReportedError) -> String? {
+    func take(_ error: any ReportedError) -> String? {
         guard takeTurn() else { return nil }
         return JSON.object([.init("error", error.json)]).text(pretty: true)
     }
 
     /// Returns whether a document is due, which then is no longer.
-    @discardableResult static func takeTurn() -> Bool {
+    @discardableResult func takeTurn() -> Bool {
         isDue.withLock { isDue in
             defer { isDue = false }
             return isDue

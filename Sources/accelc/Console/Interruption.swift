@@ -15,7 +15,8 @@ enum Interruption {
 
     /// Ends the tool on SIGINT, SIGTERM and SIGHUP, and when a page of a mapped file is lost. SIGPIPE and SIGXFSZ are
     /// ignored, so that writes return an error instead.
-    static func onSignals() {
+    /// - Parameter document: the document that an end owes.
+    static func onSignals(_ document: ErrorDocument) {
         signal(SIGPIPE, SIG_IGN)
         // Beyond a limit on file sizes, the write fails and the partly written file is removed.
         signal(SIGXFSZ, SIG_IGN)
@@ -23,7 +24,7 @@ enum Interruption {
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
             source.setEventHandler {
                 let error = LostPages.read(from: descriptor)
-                end("error: \(error.description)", error)
+                end("error: \(error.description)", error, document)
             }
             source.resume()
             sources.append(source)
@@ -36,24 +37,26 @@ enum Interruption {
                 continue
             }
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { end("interrupted") }
+            source.setEventHandler { end("interrupted", nil, document) }
             source.resume()
             sources.append(source)
         }
     }
 
     /// Ends the tool after `seconds` seconds.
-    static func after(_ seconds: Double) {
+    static func after(_ seconds: Double, _ document: ErrorDocument) {
         let source = DispatchSource.makeTimerSource(queue: queue)
         let unit = seconds == 1 ? "second" : "seconds"
-        source.setEventHandler { end("stopped after \(Text.number(seconds)) \(unit), as --timeout asks") }
+        source.setEventHandler {
+            end("stopped after \(Text.number(seconds)) \(unit), as --timeout asks", nil, document)
+        }
         source.schedule(deadline: .now() + seconds)
         source.resume()
         sources.append(source)
     }
 
     /// - Parameter error: the error, for `--json`; nil for an interruption for this reason.
-    private static func end(_ reason: String, _ error: (any ReportedError)? = nil) -> Never {
+    private static func end(_ reason: String, _ error: (any ReportedError)?, _ document: ErrorDocument) -> Never {
         let error = error ?? RequestError("\(reason); nothing half-written is left", status: .interrupted)
         return HelperProcesses.endingAll {
             TemporaryPaths.removeAll {
@@ -62,13 +65,13 @@ enum Interruption {
                 var stream = pollfd(fd: 2, events: Int16(POLLOUT), revents: 0)
                 if poll(&stream, 1, 1000) == 1 {
                     let clear = isatty(2) == 1 ? "\r\u{1B}[K" : ""
-                    let words = Console.wrapped("accelc: \(reason); nothing half-written is left", for: 2)
+                    let words = Console.wrapped("accelc: \(reason); nothing half-written is left", for: .errors)
                     var sentence = "\(clear)\(words)\n"
                     sentence.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }
                 }
                 var output = pollfd(fd: 1, events: Int16(POLLOUT), revents: 0)
-                if poll(&output, 1, 1000) == 1, var document = ErrorDocument.take(error) {
-                    document.withUTF8 { _ = write(1, $0.baseAddress, $0.count) }
+                if poll(&output, 1, 1000) == 1, var text = document.take(error) {
+                    text.withUTF8 { _ = write(1, $0.baseAddress, $0.count) }
                 }
                 _exit(error.exitStatus.rawValue)
             }

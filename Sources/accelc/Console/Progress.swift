@@ -76,7 +76,7 @@ final class ProgressBar {
         (lastDrawn, drawnShare) = (.now, share)
         isDrawn = true
         // A wrapped line could not be drawn over.
-        let columns = (Console.columns(of: 2) ?? 100) - 1
+        let columns = (Console.columns(of: .errors) ?? 100) - 1
         let line = total.map { $0 > 0 ? counted(of: $0, item, columns) : "\(stage) \(item)" } ?? "\(stage) \(item)"
         emit("\r\u{1B}[K\(line.prefix(columns))")
     }

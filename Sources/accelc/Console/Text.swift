@@ -94,6 +94,6 @@ enum Text {
     static func table(_ head: [String], _ rows: [[String]], _ alignments: [Alignment]) -> String {
         var table = TextTable(zip(head, alignments).map { .init($0, number: $1 == .right) })
         rows.forEach { table.add($0) }
-        return table.lines(width: Console.columns(of: 1), indent: 0).joined(separator: "\n")
+        return table.lines(width: Console.columns(of: .output), indent: 0).joined(separator: "\n")
     }
 }

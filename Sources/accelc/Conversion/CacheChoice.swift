@@ -39,8 +39,7 @@ enum CacheChoice {
     static func cache(_ arguments: Arguments, _ console: Console) throws -> Cache? {
         let durability = arguments[durability].flatMap(CacheDurability.init)
         guard !arguments.has(none), let root = arguments[folder] ?? Cache.defaultRoot() else { return nil }
-        let isQuiet = console.isQuiet
-        let warn: @Sendable (String) -> Void = { Console.warn($0, isQuiet: isQuiet) }
+        let warn = console.warner()
         let address = arguments[remote] ?? ProcessEnvironment.text("ACCELC_REMOTE_CACHE")
         if address == nil, arguments.has(remoteReadOnly) {
             throw arguments.usage(

@@ -1,7 +1,7 @@
 /// The text of help pages, made from the option tables.
 enum HelpPage {
     /// The columns of the page: 100, or those of a narrower terminal.
-    static var width: Int { min(100, Console.columns(of: 1) ?? 100) }
+    static var width: Int { min(100, Console.columns(of: .output) ?? 100) }
 
     static var overview: String {
         let column = (Commands.all.map { $0.name.count }.max() ?? 0) + 4
