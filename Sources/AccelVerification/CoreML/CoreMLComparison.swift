@@ -42,6 +42,15 @@ struct CoreMLComparison {
         return String(name.hasSuffix(Self.stateSuffix) ? name.dropLast(Self.stateSuffix.count) : name)
     }
 
+    /// Measures one value of the model's runs against another, over the elements that a finding compares.
+    func metrics(_ name: String, _ found: HostTensor, against wanted: HostTensor) -> Metrics {
+        let isState = model?.program.outputs.contains { $0.name == name } == false
+        guard isState, found.shape == wanted.shape, let (found, wanted) = start.changes(found, wanted, of: name) else {
+            return positions.metrics(of: found, against: wanted)
+        }
+        return Metrics(found.floats, against: wanted.floats)
+    }
+
     /// The names of all outputs and states of the model.
     var names: Set<String> {
         Set((model?.program.outputs.map(\.name) ?? []) + (model?.program.states.map(\.name) ?? []))

@@ -96,9 +96,7 @@ struct CoreMLRun {
                 guard let wanted = golden[name] ?? original?.value(name), wanted.shape == values.shape else {
                     return computing
                 }
-                let positions = comparison.positions
-                return limits.tolerance(
-                    computing, loss: positions.metrics(of: values, against: wanted))
+                return limits.tolerance(computing, loss: comparison.metrics(name, values, against: wanted))
             }
             comparison.add(golden, &result, tolerance: tolerance)
             if let original {
@@ -114,9 +112,7 @@ struct CoreMLRun {
             for noise in RoundingNoise.runs(arithmetic, over: shapes, seed: options.inputs.samplingSeed) {
                 for (name, tensor) in try expected(stored, model, noise).all {
                     guard let plain = ofStored.value(name) else { continue }
-                    let positions = comparison.positions
-                    noises.measure(
-                        name, positions.metrics(of: tensor, against: plain))
+                    noises.measure(name, comparison.metrics(name, tensor, against: plain))
                 }
             }
             result.outputs = result.outputs.map { row in

@@ -59,18 +59,29 @@ struct CoreMLStates {
                 skip(state, "the package has it as \(found.shape), expected \(wanted.shape)")
                 continue
             }
-            let (before, ours, theirs) = (begin.floats, found.floats, wanted.floats)
-            let changed = before.indices.filter { ours[$0] != before[$0] || theirs[$0] != before[$0] }
-            if changed.isEmpty {
-                // A state that is only read is no result.
-                guard !read.contains(state) else { continue }
-                body(state, found, wanted)
-            } else {
-                let shape = Shape([changed.count])
-                body(
-                    state, HostTensor(changed.map { ours[$0] }, shape),
-                    HostTensor(changed.map { theirs[$0] }, shape))
+            // A state that is only read is no result.
+            guard let (found, wanted) = changes(found, wanted, since: begin) else {
+                if !read.contains(state) { body(state, found, wanted) }
+                continue
             }
+            body(state, found, wanted)
         }
+    }
+
+    /// Returns the elements of a state of the model that either of two runs has changed; nil if there are none.
+    func changes(_ found: HostTensor, _ wanted: HostTensor, of state: String) -> (HostTensor, HostTensor)? {
+        changes(
+            found, wanted,
+            since: ofModel[state] ?? HostTensor([Float](repeating: 0, count: wanted.shape.count), wanted.shape))
+    }
+
+    private func changes(
+        _ found: HostTensor, _ wanted: HostTensor, since begin: HostTensor
+    ) -> (HostTensor, HostTensor)? {
+        let (before, ours, theirs) = (begin.floats, found.floats, wanted.floats)
+        let changed = before.indices.filter { ours[$0] != before[$0] || theirs[$0] != before[$0] }
+        guard !changed.isEmpty else { return nil }
+        let shape = Shape([changed.count])
+        return (HostTensor(changed.map { ours[$0] }, shape), HostTensor(changed.map { theirs[$0] }, shape))
     }
 }
