@@ -52,6 +52,21 @@ struct CoreMLParityTests {
         }
     }
 
+    @Test("A package of another tool has the model's numbers, or these as float16: a factor of 1.002 is noticed")
+    func factors() throws {
+        for codec in ["float32", "float16"] {
+            for (factor, status) in [(1, ExitStatus.success), (1.002, .exceeded)] as [(Float, ExitStatus)] {
+                let (model, weights) = try CoreMLSample.exported(try CoreMLSample.program(factor: factor), codec)
+                for stages in [[.weights], [.outputs]] as [Set<Stage>] {
+                    let report = try CoreMLSample.report(
+                        try CoreMLSample.unsealed(model, weights), try CoreMLSample.program(),
+                        .init(stages: stages, inputs: .seeded(1)))
+                    #expect(report.exitStatus == status, "\(codec) \(factor) \(stages)")
+                }
+            }
+        }
+    }
+
     @Test("What a weight may lose goes by the bits of its codes")
     func tolerances() throws {
         let weights = try CoreMLPackage(at: Fixtures.path("coreml/weights_iOS18.mlpackage")).weights

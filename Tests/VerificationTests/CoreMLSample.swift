@@ -10,10 +10,12 @@ import Testing
 
 /// A small export: two weights, a state, two outputs.
 enum CoreMLSample {
-    /// - Parameter readsState: false for a model that adds zero times its state.
-    static func program(readsState: Bool = true) throws -> Program {
+    /// - Parameters:
+    ///   - readsState: false for a model that adds zero times its state.
+    ///   - factor: of the matrix.
+    static func program(readsState: Bool = true, factor: Float = 1) throws -> Program {
         var builder = ProgramBuilder(name: "model")
-        let numbers: [Float] = (0..<192).map { (index: Int) -> Float in Float(index * 37 % 101 - 50) / 40 }
+        let numbers: [Float] = (0..<192).map { (index: Int) -> Float in Float(index * 37 % 101 - 50) / 40 * factor }
         let weight = builder.constant(
             StoredTensor(name: "layer.weight", floats: numbers, shape: [16, 12]), isWeight: true)
         let gains: [Float] = (0..<16).map { (index: Int) -> Float in 1 + Float(index) / 8 }

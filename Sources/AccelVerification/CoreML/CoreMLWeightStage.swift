@@ -62,6 +62,11 @@ struct CoreMLWeightStage {
                 budget?.tolerance(forWeight: match.source.name)
                 ?? .scheme(of: weight, decodedFrom: schemes[match.source.name])
             var failure = tolerance.failureReason(for: metrics)
+            if !weight.isCompressed, schemes[match.source.name] == nil,
+                budget?.tolerance(forWeight: match.source.name) == nil
+            {
+                failure = failure ?? Self.changedNumber(elements, original)
+            }
             if asksForNearest, weight.isCompressed {
                 if let codes = try package.nearestCodes(of: weight, for: original) {
                     let isAllowed = budget?.tolerance(forWeight: match.source.name) != nil
@@ -105,6 +110,18 @@ struct CoreMLWeightStage {
                     isRequired: true))
         }
         return result
+    }
+
+    /// Returns a failure if a number is not the checkpoint's, or that as float16. Rounding to float16 changes a number by at most 2^-11 of
+    /// it, and by 2^-25 where it is below the smallest normal number of float16; converters that cut bits off change it by twice as much.
+    private static func changedNumber(_ elements: [Float], _ original: [Float]) -> String? {
+        let index = elements.indices.first { index in
+            let (found, wanted) = (elements[index], original[index])
+            return !(abs(found - wanted) <= max(abs(wanted) * 0x1p-10, 0x1p-24))
+        }
+        return index.map {
+            "element \($0): \(elements[$0]) is neither the checkpoint's \(original[$0]) nor that as float16"
+        }
     }
 
     /// Returns a failure if a row is zeros although the checkpoint's row is not. With scales over code tables only a
