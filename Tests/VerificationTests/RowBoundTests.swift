@@ -68,6 +68,31 @@ struct RowBoundTests {
         #expect(bound.verdict([sums], because: .version).failureReason == nil)
     }
 
+    @Test(
+        "codes of another search have the gain of the scheme's own, whichever search it was",
+        arguments: [("q8_0", 1.002), ("q5_1", 1.02), ("q4_0", 1.05), ("q4_k", 1.05)] as [(String, Float)])
+    func gain(codec: String, factor: Float) throws {
+        let shape: Shape = [64, 256]
+        let floats = (0..<shape.count).map { (index: Int) -> Float in
+            (Float(index &* 7919 % 2003) / 2003 + Float(index &* 104_729 % 1009) / 1009 - 1) / 4
+        }
+        let source = StoredTensor(name: "w", floats: floats, shape: shape)
+        func failure(_ codec: String, factor: Float, because reason: RowBound.Reason = .search) throws -> String? {
+            let scaled = StoredTensor(name: "w", floats: floats.map { $0 * factor }, shape: shape)
+            let stored = try CompressedTensor.compressing(scaled, with: Codecs.codec(codec), threads: 1).tensor
+            let bound = try RowBound(of: source, as: stored.codec, threads: 1)
+            return bound.verdict(
+                [bound.sums(0..<64, stored: stored.floats(), source: floats)], because: reason
+            ).failureReason
+        }
+        #expect(try failure(codec, factor: 1) == nil)
+        #expect(try failure("\(codec):fit=mse", factor: 1) == nil)
+        #expect(try failure(codec, factor: factor)?.contains("gain") == true)
+        #expect(try failure(codec, factor: 2 - factor)?.contains("gain") == true)
+        // The errors alone are within the limits.
+        #expect(try failure(codec, factor: factor, because: .version) == nil)
+    }
+
     @Test("channels may be scaled for the checkpoint's sake only")
     func scaled() throws {
         let honest = try Self.scaledReport { $0 < 2 ? 2 : 0 }

@@ -21,6 +21,11 @@ import AccelWeightCompression
 /// | weighted | 14.2 | 2.2 | 0.47 |
 /// | awq | 6.9 | 3.2 | 0.14 |
 ///
+/// Codes of another search than the scheme's own have a limit on the gain of the whole tensor, too: the factor by which the stored weight is
+/// larger than the checkpoint's, by least squares. Rounding errors do not add up in it, but for codes of the least error, whose gain is
+/// smaller than 1 by the share of energy that they lose. So a factor that all weights have is found, even where it is smaller than the
+/// errors of single weights.
+///
 /// Parts of a row have no limit: with few tokens, gptq of a palette was measured to lose several times the energy of 64
 /// columns.
 struct RowBound {
@@ -116,6 +121,9 @@ extension RowBound {
         private(set) var energy = 0.0
         private(set) var storedEnergy = 0.0
         private(set) var plainEnergy = 0.0
+        /// The products of stored elements, and of those without calibration, with the checkpoint's.
+        private(set) var product = 0.0
+        private(set) var plainProduct = 0.0
 
         mutating func add(stored: Double, plain: Double, source: Double) {
             error += (stored - source) * (stored - source)
@@ -123,6 +131,8 @@ extension RowBound {
             energy += source * source
             storedEnergy += stored * stored
             plainEnergy += plain * plain
+            product += stored * source
+            plainProduct += plain * source
         }
 
         mutating func merge(_ other: Channel) {
@@ -131,6 +141,19 @@ extension RowBound {
             energy += other.energy
             storedEnergy += other.storedEnergy
             plainEnergy += other.plainEnergy
+            product += other.product
+            plainProduct += other.plainProduct
+        }
+
+        /// - Parameter count: the number of elements.
+        func gainFailureReason(count: Int) -> String? {
+            guard energy > 0 else { return nil }
+            let (gain, plain) = (product / energy, plainProduct / energy)
+            let (share, plainShare) = (error / energy, plainError / energy)
+            let limit = 2 * (share + plainShare) + 6 * (share / Double(count)).squareRoot()
+            if abs(gain - plain) <= limit { return nil }
+            let (found, most) = Figure.apart(abs(gain - plain), limit, Figure.small)
+            return "a gain of \(gain) against the checkpoint's: \(found) > \(most) from the scheme's own \(plain)"
         }
 
         func expected(_ share: Double) -> Double { max(plainError, energy * share) }
@@ -180,6 +203,8 @@ extension RowBound {
         let failureReason =
             sums.failureReason ?? lostColumn(sums)
             ?? sums.whole.failureReason(expecting: sums.whole.expected(share), factor: Self.tensorFactor)
+            .map { "in all: \($0)" }
+            ?? (reason == .search ? sums.whole.gainFailureReason(count: plain.shape.count) : nil)
             .map { "in all: \($0)" }
         let finding = Finding(reason: reason, row: sums.ratio, tensor: sums.whole.ratio(share))
         return (finding, failureReason)
