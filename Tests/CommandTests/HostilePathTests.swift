@@ -29,17 +29,18 @@
         ]
         static let kinds = ["pipe", "/dev/zero", "socket", "loop", "broken", "empty", "digits/config.json/x", "zeros"]
 
+        private static let models = SharedFolder { folder in
+            try FileManager.default.copyItem(atPath: Fixtures.path("digits"), toPath: "\(folder)/digits")
+            let words = [
+                "convert", "digits", "--shape", "batch=1,sequence=65", "--compress", "float16", "-q", "-o",
+                "p.accelpkg",
+            ]
+            try CommandRunner.succeed(words, in: folder)
+        }
+
         @Test("Every option that takes a file", arguments: lines)
         func refused(_ line: String) throws {
-            try withTemporaryFolder { folder in
-                try FileManager.default.copyItem(atPath: Fixtures.path("digits"), toPath: "\(folder)/digits")
-                let made = try CommandRunner.run(
-                    [
-                        "convert", "digits", "--shape", "batch=1,sequence=65", "--compress", "float16", "-q", "-o",
-                        "p.accelpkg",
-                    ],
-                    in: folder)
-                #expect(made.status == 0)
+            try Self.models.withCopy { folder in
                 #expect(mkfifo("\(folder)/pipe", 0o600) == 0)
                 for (name, target) in [("loop", "loop"), ("broken", "nowhere")] {
                     try FileManager.default.createSymbolicLink(atPath: "\(folder)/\(name)", withDestinationPath: target)

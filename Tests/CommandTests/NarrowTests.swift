@@ -17,17 +17,20 @@ struct NarrowTests {
         "convert bert --shape batch=1 -o q.accelpkg", "inspect bert --shape frames=3", "diff p.accelpkg q.accelpkg",
     ]
 
+    private static let models = SharedFolder { folder in
+        try FileManager.default.copyItem(atPath: Fixtures.path("bert_base"), toPath: "\(folder)/bert")
+        for (name, scheme) in [("p", "float16"), ("q", "int8")] {
+            let words = [
+                "convert", "bert", "--shape-from", "bert/golden.safetensors", "--compress", scheme, "-q", "-o",
+                "\(name).accelpkg",
+            ]
+            try CommandRunner.succeed(words, in: folder)
+        }
+    }
+
     @Test("Lines keep to 40 columns, and nothing breaks inside words", arguments: lines)
     func words(_ line: String) throws {
-        try withTemporaryFolder { folder in
-            try FileManager.default.copyItem(atPath: Fixtures.path("bert_base"), toPath: "\(folder)/bert")
-            for (name, scheme) in [("p", "float16"), ("q", "int8")] {
-                let words = [
-                    "convert", "bert", "--shape-from", "bert/golden.safetensors", "--compress", scheme, "-q", "-o",
-                    "\(name).accelpkg",
-                ]
-                #expect(try CommandRunner.run(words, in: folder).status == 0)
-            }
+        try Self.models.withCopy { folder in
             let words = line.split(separator: " ").map(String.init)
             func streams(_ columns: String?) throws -> String {
                 let environment = columns.map { ["COLUMNS": $0] } ?? [:]

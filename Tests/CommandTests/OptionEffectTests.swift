@@ -127,12 +127,7 @@ struct OptionEffectTests {
     }
 
     private static func observed(_ words: [String]) throws -> Observation {
-        try withTemporaryFolder { folder in
-            let manager = FileManager.default
-            let kit = try Self.kit.get()
-            for name in try manager.contentsOfDirectory(atPath: kit) where !name.hasPrefix(".") {
-                try manager.copyItem(atPath: "\(kit)/\(name)", toPath: "\(folder)/\(name)")
-            }
+        try kit.withCopy { folder in
             let result = try CommandRunner.run(words, in: folder)
             let cached = [".cache/", "filled/", "damaged/", "shared/"]
             let files = try CommandRunner.contents(of: folder).filter { name, _ in
@@ -149,9 +144,7 @@ struct OptionEffectTests {
     }
 
     /// Small models, and what is made of them.
-    private static let kit: Result<String, any Error> = Result {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "accelc-kit-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    private static let kit = SharedFolder { folder in
         for (fixture, name) in [
             ("bert_base", "bert"), ("adapters/bert", "adapter"), ("clip_end", "clip"), ("qwen3_small", "qwen"),
             ("coreml/functions.mlpackage", "functions.mlpackage"), ("runtimes", "runtimes"),
@@ -191,10 +184,7 @@ struct OptionEffectTests {
             ["verify-record", "p.mlpackage", "-o", "bundle"],
             ["importance", "bert", "--calibrate", "bert/golden.safetensors", "-o", "imatrix.gguf"],
         ] {
-            let result = try CommandRunner.run(words, in: folder)
-            guard result.status == 0 else {
-                throw CommandScript.Problem(description: "\(words): \(result.errors)")
-            }
+            try CommandRunner.succeed(words, in: folder)
         }
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: "\(folder)/shared")
         for name in try FileManager.default.subpathsOfDirectory(atPath: "\(folder)/damaged") + [
@@ -207,6 +197,5 @@ struct OptionEffectTests {
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: url.path)
             try bytes.write(to: url)
         }
-        return folder
     }
 }

@@ -29,12 +29,7 @@ struct OutputLawTests {
 
     /// Runs `body` in a copy of the samples.
     private func withSamples(_ body: (_ folder: String) throws -> Void) throws {
-        let samples = try OutputSamples.folder.get()
-        try withTemporaryFolder { root in
-            let folder = "\(root)/work"
-            try FileManager.default.copyItem(atPath: samples, toPath: folder)
-            try body(folder)
-        }
+        try OutputSamples.folder.withCopy(body)
     }
 
     /// Everything in a folder; the tool's streams are in files of hidden names.

@@ -78,12 +78,7 @@ enum OutputSamples {
         "p.accelpkg.oms.sig",
     ].filter { kind in all.contains { $0.kind == kind } }
 
-    static let folder: Result<String, any Error> = Result {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "accelc-samples-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        atexit {
-            if case .success(let folder) = OutputSamples.folder { try? FileManager.default.removeItem(atPath: folder) }
-        }
+    static let folder = SharedFolder { folder in
         try FileManager.default.copyItem(atPath: Fixtures.path("digits"), toPath: "\(folder)/digits")
         try FileManager.default.copyItem(atPath: Fixtures.path("bert_base"), toPath: "\(folder)/bert")
         if kinds.contains("p.accelpkg.sig") {
@@ -94,22 +89,16 @@ enum OutputSamples {
         for (model, package) in [("bert", "p.accelpkg"), ("qwen", "d.accelpkg")] {
             let line = "%\(model) --shape-from %\(model)/golden.safetensors --compress float32 --no-cache -q -o @"
             let sample = OutputSample("convert", "output", line, kind: package)
-            try accelc(sample.words(in: folder, output: "\(folder)/\(package)"), in: folder)
+            try CommandRunner.succeed(sample.words(in: folder, output: "\(folder)/\(package)"), in: folder)
         }
         for kind in kinds.dropFirst() {
             guard let sample = all.first(where: { $0.kind == kind }) else { continue }
-            try accelc(sample.words(in: folder, output: "\(folder)/\(kind)"), in: folder)
+            try CommandRunner.succeed(sample.words(in: folder, output: "\(folder)/\(kind)"), in: folder)
         }
         for name in try FileManager.default.contentsOfDirectory(atPath: folder)
         where name.hasPrefix("new") || name.hasPrefix(".") {
             try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
         }
-        return folder
-    }
-
-    private static func accelc(_ words: [String], in folder: String) throws {
-        let result = try CommandRunner.run(words, in: folder)
-        guard result.status == 0 else { throw CommandScript.Problem(description: "\(words): \(result.errors)") }
     }
 
     private static func run(_ words: [String], in folder: String) throws {

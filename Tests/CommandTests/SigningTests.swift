@@ -32,16 +32,15 @@ struct SigningTests {
         #expect(process.terminationStatus == 0, "\(tool) \(words)")
     }
 
-    private func withPackage(_ body: (_ folder: String) throws -> Void) throws {
-        try withTemporaryFolder { folder in
-            for (name, compress) in [("p", "float16"), ("q", "float32")] {
-                let words = [
-                    "convert", Fixtures.path("digits"), "--shape", "batch=1,sequence=65", "--compress", compress,
-                ]
-                #expect(try CommandRunner.run(words + ["-q", "-o", "\(name).accelpkg"], in: folder).status == 0)
-            }
-            try body(folder)
+    private static let packages = SharedFolder { folder in
+        for (name, compress) in [("p", "float16"), ("q", "float32")] {
+            let words = ["convert", Fixtures.path("digits"), "--shape", "batch=1,sequence=65", "--compress", compress]
+            try CommandRunner.succeed(words + ["-q", "-o", "\(name).accelpkg"], in: folder)
         }
+    }
+
+    private func withPackage(_ body: (_ folder: String) throws -> Void) throws {
+        try Self.packages.withCopy(body)
     }
 
     private func expect(

@@ -53,3 +53,37 @@ public struct SeededGenerator: RandomNumberGenerator {
         return z ^ (z >> 31)
     }
 }
+
+/// A folder that is made once, and copied for each test that needs it.
+public final class SharedFolder: Sendable {
+    private let made: Result<String, any Error>
+
+    /// The folders of the process, which are removed at its end.
+    private static let root: URL = {
+        let root = FileManager.default.temporaryDirectory.appending(path: "accelc-shared-\(UUID().uuidString)")
+        atexit { try? FileManager.default.removeItem(at: SharedFolder.root) }
+        return root
+    }()
+
+    /// Creates the folder. An error of `make` is thrown to each test.
+    public init(_ make: (_ folder: String) throws -> Void) {
+        made = Result {
+            let folder = Self.root.appending(path: UUID().uuidString).path
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try make(folder)
+            return folder
+        }
+    }
+
+    /// Runs `body` in a copy, which is removed afterwards. Hidden entries are not copied.
+    @discardableResult
+    public func withCopy<Result>(_ body: (_ folder: String) throws -> Result) throws -> Result {
+        let original = try made.get()
+        return try withTemporaryFolder { folder in
+            for name in try FileManager.default.contentsOfDirectory(atPath: original) where !name.hasPrefix(".") {
+                try FileManager.default.copyItem(atPath: "\(original)/\(name)", toPath: "\(folder)/\(name)")
+            }
+            return try body(folder)
+        }
+    }
+}
