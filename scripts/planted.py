@@ -35,6 +35,7 @@ TEST = shlex.split(os.environ.get("ACCELC_RUN_TESTS", "swift test --skip-build -
 SWITCH = "ACCELC_PLANTED"
 COMMAND_SCRIPTS = "CommandTests.CommandTests/script"
 FAILURE = re.compile(r"✘ Test (?!run |case )(.*?) (?:recorded an issue|failed after)")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 SWITCH_IN_C = f"""\
 #include <stdlib.h>
 static int number;
@@ -188,8 +189,8 @@ def run(folder, filters, scripts, number, limit):
         timer.start()
         try:
             for line in process.stdout:
-                lines.append(line)
-                failed = FAILURE.match(line)
+                lines.append(COLOUR.sub("", line))
+                failed = FAILURE.match(lines[-1])
                 if failed:
                     break
         finally:
