@@ -69,6 +69,8 @@ struct StateTests {
         _ = try executor.run(Self.x)
         try states.restore(copy)
         #expect(try executor.run(Self.x)[0].floats() == [1, 2, 3])
+        try states.restore([])
+        #expect(try executor.run(Self.x)[0].floats() == [0, 0, 0], "a state that a copy does not name is reset")
         states.reset()
         #expect(try executor.run(Self.x)[0].floats() == [0, 0, 0])
     }

@@ -135,6 +135,7 @@ struct MetricsTests {
         }
         #expect(abs(parts.sqnr - whole.sqnr) < 1e-9)
         #expect(parts.distribution == whole.distribution && parts.count == 1000)
+        #expect(parts.maximumError == whole.maximumError && parts.peak == whole.peak)
     }
 
     @Test("Logits agree in a row when the largest element is at the same place")
