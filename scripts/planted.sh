@@ -3,4 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
+source scripts/test_build.sh
+export ACCELC_BUILD_TESTS="swift build --build-tests ${test_flags[*]}"
+export ACCELC_RUN_TESTS="swift test --skip-build --disable-xctest ${test_flags[*]}"
 exec python3 scripts/planted.py "$@"
