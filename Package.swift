@@ -9,7 +9,9 @@ let helperPrograms = [
 /// The tests' own build (scripts/test_build.sh) optimises what computes, and nothing else: the rest of it compiles as fast as a
 /// debug build. Other builds have none of these flags, because no other package could depend on this one with them.
 let isTestBuild = Context.environment["ACCELC_TESTS"] != nil
-let computingLayers = ["AccelByteIO", "AccelTensors", "AccelWeightCompression", "AccelPrograms", "AccelCPURuntime"]
+let computingLayers = [
+    "AccelByteIO", "AccelTensors", "AccelWeightCompression", "AccelPrograms", "AccelCPURuntime", "AccelVerification",
+]
 let optimisedC: [CSetting] = isTestBuild ? [.unsafeFlags(["-O1"])] : []
 
 /// One layer of the house: a target that may import only the layers named in `over`.

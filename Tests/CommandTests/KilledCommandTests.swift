@@ -37,7 +37,9 @@
             let (words, output) = Self.commands[index]
             try withTemporaryFolder { folder in
                 let then = Date()
-                #expect(try CommandRunner.run(words, in: folder).status == 0)
+                let whole = try start(words, in: folder)
+                whole.waitUntilExit()
+                #expect(whole.terminationStatus == 0)
                 let took = Date().timeIntervalSince(then)
                 // What a user may call so stays.
                 let users = [".\(output).partial", ".\(output).0123456789abcdef.partial"]
@@ -51,6 +53,10 @@
                 for moment in 0..<moments {
                     let process = try start(words, in: folder)
                     usleep(UInt32(took * 1_000_000 * (Double(moment) + 0.5) / Double(moments)))
+                    // At every other moment it goes on until it has begun its output, if it has not.
+                    while moment % 2 == 1, process.isRunning, try entries(folder).count == users.count + 1 {
+                        usleep(100)
+                    }
                     kill(process.processIdentifier, SIGKILL)
                     process.waitUntilExit()
                     // At every moment the output is there, this one's or the one before.

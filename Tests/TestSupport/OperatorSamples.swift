@@ -44,9 +44,9 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    public static func golden() throws -> SafetensorsFile {
-        try SafetensorsFile(Fixtures.path("operators.safetensors"))
-    }
+    public static func golden() throws -> SafetensorsFile { try file.get() }
+    /// Read once: each sample asks for it several times.
+    private static let file = Result { try SafetensorsFile(Fixtures.path("operators.safetensors")) }
 
     /// The types of the inputs, with free dimensions.
     public func types() throws -> [TensorType] {
