@@ -66,7 +66,7 @@ public final class MappedFile: @unchecked Sendable {
 extension ByteView {
     /// Returns the pages of a mapped file to the system, so that what has been read of a large file takes no memory of the process. They
     /// are read again when they are accessed. Does nothing for bytes in a buffer.
-    public func releasePages() {
+    package func releasePages() {
         guard isMapped else { return }
         withBytes { bytes in
             let size = Int(sysconf(Int32(_SC_PAGESIZE)))
