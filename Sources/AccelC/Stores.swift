@@ -24,18 +24,22 @@ final class StoreObject: HandledObject {
 }
 
 extension ModelStore {
-    /// Updates a model from a package on this machine, and reports what is done.
+    /// Updates a model from a package on this machine, and reports what is done, both in the thread of the task.
     fileprivate nonisolated func updated(
         _ name: String, from package: String, allowsRollback: Bool,
         _ progress: @escaping @Sendable (UpdateEvent) -> Void
     ) async throws(AccelError) {
-        let work = update(name, from: LocalPackage(package), allowsRollback: allowsRollback)
+        let (events, emitter) = AsyncStream.makeStream(of: UpdateEvent.self)
         do {
-            _ = try await withTaskCancellationHandler {
-                for await event in work.events { progress(event) }
-                return try await work.value
-            } onCancel: {
-                work.cancel()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    defer { emitter.finish() }
+                    _ = try await self.updating(
+                        name, from: LocalPackage(package), allowsRollback: allowsRollback
+                    ) { emitter.yield($0) }
+                }
+                for await event in events { progress(event) }
+                try await group.waitForAll()
             }
         } catch { throw AccelError(error, at: "model \"\(name)\"") }
     }

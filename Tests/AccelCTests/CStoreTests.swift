@@ -6,8 +6,7 @@ import Foundation
 import TestSupport
 import Testing
 
-// A call waits in a thread of the pool, while the store works in another: one test at a time.
-@Suite("Stores and backends of C", .serialized)
+@Suite("Stores and backends of C")
 struct CStoreTests {
     /// What the list of a store says about a model.
     private struct Listed: Equatable {
@@ -18,7 +17,8 @@ struct CStoreTests {
     }
 
     /// A store in a folder that goes with it, and packages to put there.
-    private final class Bench {
+    // Its handle may be used by any thread.
+    private final class Bench: @unchecked Sendable {
         let folder: TemporaryFolder
         var handle: OpaquePointer?
 
@@ -75,6 +75,27 @@ struct CStoreTests {
             }
             return NumberedModel.number(of: floats[0], floats[1])
         }
+    }
+
+    @Test("calls need no thread of Swift's pool: they end while none is free")
+    func withoutPool() throws {
+        let bench = try Bench()
+        let package = try bench.package(.init(1))
+        let isOver = Locked(false)
+        for _ in 0..<4 * ProcessInfo.processInfo.activeProcessorCount {
+            Task.detached { while !isOver.withLock({ $0 }) { usleep(1000) } }
+        }
+        defer { isOver.withLock { $0 = true } }
+        let (done, results) = (DispatchSemaphore(value: 0), Locked<[String]>([]))
+        Thread {
+            for _ in 0..<2 {
+                let status = accel_store_update(bench.handle, "m", package, nil, nil)
+                results.withLock { $0.append("\(status) \(bench.list().map(\.name))") }
+            }
+            done.signal()
+        }.start()
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        #expect(results.withLock { $0 } == ["0 [\"m\"]", "0 [\"m\"]"])
     }
 
     @Test("models are added, listed, run, updated, rolled back and removed")

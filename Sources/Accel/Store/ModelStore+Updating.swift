@@ -20,13 +20,22 @@ extension ModelStore {
         checks: [any UpdateCheck] = UpdateChecks.all, allowsRollback: Bool = false
     ) -> Work<StoredModel, UpdateEvent> {
         Work(awaiting: { emit, _ in
-            do {
-                return try await self.updated(name, fetcher, functions, checks, allowsRollback, emit)
-            } catch {
-                if (try? self.folder.record(of: name)) == nil { self.folder.removeFolder(of: name) }
-                throw AccelError(stored: error, at: "model \"\(name)\"")
-            }
+            try await self.updating(name, from: fetcher, functions, checks, allowsRollback: allowsRollback, emit)
         })
+    }
+
+    /// `update` in the caller's task, and so where that runs.
+    package nonisolated func updating(
+        _ name: String, from fetcher: any PackageFetcher, _ functions: [String]? = nil,
+        _ checks: [any UpdateCheck] = UpdateChecks.all, allowsRollback: Bool,
+        _ emit: @escaping @Sendable (UpdateEvent) -> Void
+    ) async throws(AccelError) -> StoredModel {
+        do {
+            return try await updated(name, fetcher, functions, checks, allowsRollback, emit)
+        } catch {
+            if (try? folder.record(of: name)) == nil { folder.removeFolder(of: name) }
+            throw AccelError(stored: error, at: "model \"\(name)\"")
+        }
     }
 
     private nonisolated func updated(
