@@ -58,6 +58,10 @@ struct CommandScript {
             try change(number) { $0.output = ($0.output ?? []) + [text.dropping(" ") ?? text] }
         } else if let text = line.dropping("2>") {
             try change(number) { $0.errors = ($0.errors ?? []) + [text.dropping(" ") ?? text] }
+        } else if line == "error" || line.hasPrefix("error ") {
+            let facts = try Self.split(String(line.dropFirst("error".count)), number: number)
+            let pattern = (["accelc: error: "] + facts + [""]).joined(separator: "...")
+            try change(number) { $0.errors = ($0.errors ?? []) + [pattern] }
         } else {
             let wanted = !line.hasPrefix("! ")
             let words = (wanted ? line : String(line.dropFirst(2))).split(separator: " ").map(String.init)
