@@ -73,7 +73,9 @@
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
             // A path of the working folder may be too long for a socket's address.
-            let short = "/tmp/accelc-\(UInt32.random(in: .min ... .max))"
+            let short = FileManager.default.temporaryDirectory.appending(
+                path: "accelc-\(UInt32.random(in: .min ... .max))"
+            ).path
             withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(short.utf8) + [0]) }
             let bound = withUnsafePointer(to: &address) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {

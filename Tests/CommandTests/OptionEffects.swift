@@ -9,6 +9,14 @@ struct OptionEffect: Sendable, CustomTestStringConvertible {
 
     var command: String { String(line.prefix { $0 != " " }) }
 
+    /// The option says what is printed beside a result.
+    var isOfMessages: Bool { ["quiet", "verbose", "progress"].contains(option) }
+
+    /// Whether a file or folder, or something in it, stands in the line.
+    func mentions(_ name: String) -> Bool {
+        line.split(separator: " ").contains { $0 == name || $0.hasPrefix("\(name)/") }
+    }
+
     /// - Parameter index: 0: with the option; 1: without.
     func words(_ index: Int) -> [String] {
         var words: [String] = []
@@ -41,7 +49,6 @@ extension OptionEffect {
         ("compress", "NEW \(bert) [ --compress float32 ]"),
         ("recipe", "NEW \(bert) [ --recipe recipe.json ]"),
         ("activations", "NEW \(bert) --compress int8 [ --activations int8 ]"),
-        ("calibrate", "NEW \(bert) --compress int8 --activations int8:static [ \(samples) ]"),
         ("calibrate", "NEW \(bert) --compress int8:method=gptq [ \(samples) ]"),
         ("importance", "NEW \(bert) --compress int4:method=weighted [ --importance imatrix.gguf ]"),
         ("states", "NEW \(bert) [ --states float16 ]"),
@@ -58,8 +65,8 @@ extension OptionEffect {
         ("ignore-config", "NEW \(surprising) [ --ignore-config surprise ]"),
         ("interface", "NEW functions.mlpackage [ --interface roles.json ]"),
         ("ignore-tensor", "NEW \(bert) [ --ignore-tensor nothing ]"),
-        ("trust-shared-cache", "NEW \(bert) --cache shared [ --trust-shared-cache ]"),
-        ("remote-cache", "NEW \(bert) [ --remote-cache http://127.0.0.1:1/x ]"),
+        ("trust-shared-cache", "NEW \(bert) --cache shared --json [ --trust-shared-cache ]"),
+        ("remote-cache", "NEW \(bert) --json [ --remote-cache http://127.0.0.1:1/x ]"),
     ]
 
     static let all: [OptionEffect] =
@@ -76,7 +83,12 @@ extension OptionEffect {
             ("shard", "convert \(bert) [ --shard 1/2 ]"),
             ("probe", "convert -o q \(bert) [ --probe ]"),
             ("profile", "convert -o q bert --shape batch=4000,sequence=40 [ --profile watch ]"),
-            ("verify-cache", "convert -o q \(bert) [ --verify-cache ]"), ("json", "convert -o q \(bert) [ --json ]"),
+            ("calibrate", "convert -o q \(bert) --compress int8 --activations int8:static [ \(samples) ]"),
+            (
+                "verify-cache",
+                "convert -o q bert --shape-from bert/golden.safetensors --cache damaged --json [ --verify-cache ]"
+            ),
+            ("json", "convert -o q \(bert) [ --json ]"),
 
             ("against", "verify p.accelpkg --golden bert/golden.safetensors [ --against bert ]"),
             ("interface", "verify f.accelpkg --against functions.mlpackage [ --interface roles.json ]"),
@@ -190,9 +202,6 @@ extension OptionEffect {
             ),
             ("adapter", "importance bert \(samples) -o q [ --adapter adapter ]"),
 
-            ("key", "sign p.accelpkg --key [ nobody / no-one ]"),
-            ("format", "sign p.accelpkg --key recipe.json [ --format oms ]"),
-            ("signature", "check-signature p.accelpkg --trust named.json [ --signature recipe.json ]"),
             ("allowed-signers", "check-signature p.accelpkg --identity a [ --allowed-signers recipe.json ]"),
             ("identity", "check-signature p.accelpkg --allowed-signers recipe.json [ --identity a ]"),
             ("public-key", "check-signature p.accelpkg [ --public-key recipe.json ]"),
@@ -238,5 +247,8 @@ extension OptionEffect {
         ("remote-read-only", "what a server is told: RemoteCacheTests"),
     ]
     /// What needs a key that signs: SigningTests.
-    static let signing = ["sign output", "sign json", "sign name", "sign model-version"]
+    static let signing = [
+        "sign key", "sign format", "sign output", "sign json", "sign name", "sign model-version",
+        "check-signature signature",
+    ]
 }

@@ -75,12 +75,16 @@ public final class SharedFolder: Sendable {
         }
     }
 
-    /// Runs `body` in a copy, which is removed afterwards. Hidden entries are not copied.
+    /// Runs `body` in a copy of the entries that are wanted (all, unless said otherwise), which is removed afterwards. Hidden entries
+    /// are not copied.
     @discardableResult
-    public func withCopy<Result>(_ body: (_ folder: String) throws -> Result) throws -> Result {
+    public func withCopy<Result>(
+        of isWanted: (_ entry: String) -> Bool = { _ in true }, _ body: (_ folder: String) throws -> Result
+    ) throws -> Result {
         let original = try made.get()
         return try withTemporaryFolder { folder in
-            for name in try FileManager.default.contentsOfDirectory(atPath: original) where !name.hasPrefix(".") {
+            for name in try FileManager.default.contentsOfDirectory(atPath: original)
+            where !name.hasPrefix(".") && isWanted(name) {
                 try FileManager.default.copyItem(atPath: "\(original)/\(name)", toPath: "\(folder)/\(name)")
             }
             return try body(folder)
