@@ -11,6 +11,7 @@ let helperPrograms = [
 let isTestBuild = Context.environment["ACCELC_TESTS"] != nil
 let computingLayers = [
     "AccelByteIO", "AccelTensors", "AccelWeightCompression", "AccelPrograms", "AccelCPURuntime", "AccelVerification",
+    "TestSupport", "CKernelsTests", "WeightCompressionTests", "RuntimeTests",
 ]
 let optimisedC: [CSetting] = isTestBuild ? [.unsafeFlags(["-O1"])] : []
 

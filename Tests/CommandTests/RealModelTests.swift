@@ -23,11 +23,11 @@ struct RealModelTests {
         return [
             Model(
                 name: "all-MiniLM-L6-v2", path: minilm, shapes: ["batch=1,sequence=32"],
-                schemes: ["float32", "float16", "int8", "int4", "palette:bits=4"], hasSelfTest: true),
+                schemes: ["float16", "int8", "palette:bits=4"], hasSelfTest: true),
             Model(
                 name: "SmolLM2-135M-Instruct", path: "\(real)/smollm2.gguf",
                 shapes: ["batch=1,cache=32,tokens=8", "batch=1,cache=32,tokens=1"],
-                schemes: ["keep", "int8"]
+                schemes: ["keep"]
             ),
             Model(
                 name: "Whisper base", path: "\(real)/whisper",
