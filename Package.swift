@@ -4,6 +4,7 @@ import PackageDescription
 /// Executables for tests, which lie beside them.
 let helperPrograms = [
     "CacheTool", "StoreTool", "UpdateExample", "EmbeddingExample", "StreamingExample", "LoadTool", "AllocationCounter",
+    "ChatTemplateTool", "TextTool",
 ]
 
 /// The tests' own build (scripts/test_build.sh) optimises what computes, and nothing else: the rest of it compiles as fast as a
@@ -11,7 +12,7 @@ let helperPrograms = [
 let isTestBuild = Context.environment["ACCELC_TESTS"] != nil
 let computingLayers = [
     "AccelByteIO", "AccelTensors", "AccelWeightCompression", "AccelPrograms", "AccelCPURuntime", "AccelVerification",
-    "TestSupport", "CKernelsTests", "WeightCompressionTests", "RuntimeTests",
+    "AccelChatTemplates", "AccelText", "TestSupport", "CKernelsTests", "WeightCompressionTests", "RuntimeTests",
 ]
 let optimisedC: [CSetting] = isTestBuild ? [.unsafeFlags(["-O1"])] : []
 
@@ -90,6 +91,9 @@ let package = Package(
         layer("AccelPrograms", over: ["AccelTensors", "AccelWeightCompression", "CAccelKernels"]),
         layer("AccelWeightCompression", over: ["AccelTensors", "CAccelKernels"]),
         layer("AccelTensors", over: ["AccelByteIO", "CAccelKernels"]),
+        layer("AccelChatTemplates", over: ["AccelByteIO", "AccelPlatform"]),
+        layer("AccelText", over: ["AccelByteIO", "CAccelUnicode"]),
+        .target(name: "CAccelUnicode", cSettings: optimisedC),
         layer("AccelByteIO", over: ["CAccelZlib", "CAccelKernels", "AccelPlatform"]),
         layer("AccelPlatform", over: ["CAccelPlatform"]),
         .target(name: "CAccelPlatform"),
@@ -111,6 +115,10 @@ let package = Package(
         layer("LoadTool", over: ["Accel", "AccelPrograms", "AccelWeightCompression"], kind: .executable),
         layer("EmbeddingExample", over: ["Accel"], kind: .executable),
         layer("StreamingExample", over: ["Accel"], kind: .executable),
+        layer("ChatTemplateTool", over: ["AccelChatTemplates"], kind: .executable),
+        layer("TextTool", over: ["AccelText"], kind: .executable),
+        layer("TextTests", over: ["AccelText"], kind: .test),
+        layer("ChatTemplateTests", over: ["AccelChatTemplates"], kind: .test),
         layer("CKernelsTests", over: ["CAccelKernels", "TestSupport"], kind: .test),
         layer("ByteIOTests", over: ["AccelByteIO", "TestSupport"], kind: .test),
         layer("HostToolsTests", over: ["AccelHostTools", "TestSupport"], kind: .test),
