@@ -27,7 +27,9 @@ def pooled(hidden, mask, mode="mean", normalise=True):
     return torch.nn.functional.normalize(vector, p=2, dim=1) if normalise else vector
 
 
-NAMES = ("last_hidden_state", "pooler_output", "logits", "image_embeds", "text_embeds", "logits_per_image")
+NAMES = (
+    "last_hidden_state", "pooler_output", "logits", "start_logits", "end_logits", "prediction_logits", "seq_relationship_logits",
+    "image_embeds", "text_embeds", "logits_per_image")
 
 
 def forward(model, inputs, pooling=None):

@@ -1,4 +1,4 @@
-"""Makes Tests/Fixtures/{distilbert,roberta,xlmr,mpnet,modernbert,vit,clip,siglip}_*: tiny seeded encoders, each with goldens of transformers.
+"""Makes Tests/Fixtures/{distilbert,bert_pretraining,camembert,roberta,xlmr,mpnet,modernbert,vit,clip,siglip}_*: tiny seeded encoders, each with goldens of transformers.
 
 usage: fixtures_encoders.py [NAME...]       (default: all; wants torch, transformers, safetensors, numpy)
 """
@@ -30,6 +30,9 @@ FIXTURE = {
     "distilbert_model": dict(kind="DistilBertModel", config=DISTIL, lengths=[11, 4]),
     "distilbert_mlm": dict(kind="DistilBertForMaskedLM", config=DISTIL, lengths=[7, 9]),
     "distilbert_seqcls": dict(kind="DistilBertForSequenceClassification", config=dict(DISTIL, num_labels=3), lengths=[6, 2, 8]),
+    "distilbert_answers": dict(kind="DistilBertForQuestionAnswering", config=DISTIL, lengths=[7, 4]),
+    "bert_pretraining": dict(kind="BertForPreTraining", config=WORDS, lengths=[9, 5]),
+    "camembert_tokens": dict(kind="CamembertForTokenClassification", config=dict(ROBERTA, num_labels=5), lengths=[6, 9]),
     "roberta_model": dict(kind="RobertaModel", config=ROBERTA, lengths=[13, 5], holes=True),
     "roberta_mlm": dict(kind="RobertaForMaskedLM", config=ROBERTA, lengths=[8, 3]),
     "roberta_seqcls": dict(kind="RobertaForSequenceClassification", config=dict(ROBERTA, num_labels=4), lengths=[5, 9]),

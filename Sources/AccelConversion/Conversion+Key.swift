@@ -17,7 +17,7 @@ extension Conversion {
         if isStrict {
             var resolved = request
             resolved.recipe = try request.resolvedRecipe(for: functions, of: model.family)
-            _ = try resolved.check(model.unused, resolved.recipe.plan(for: functions))
+            _ = try resolved.check(model, resolved.recipe.plan(for: functions))
         }
         return try request.key(digests, by: model.versionedName, functions)
     }

@@ -157,10 +157,10 @@ public struct Conversion: Sendable {
         return try parts.freezing(shapes, fitting: fitting)
     }
 
-    /// Checks the recipe's rules and the tensors' coverage.
+    /// Checks the recipe's rules, the coverage of the tensors, and the fields of the configuration.
     /// - Returns: the warnings.
     /// - Throws: an error for each warning if the request is strict.
-    func check(_ unused: [UnusedTensor], _ plan: [PlannedWeight]) throws -> [String] {
+    func check(_ source: SourceModel, _ plan: [PlannedWeight]) throws -> [String] {
         let idle = recipe.idleRules(in: plan).map { rule in
             FormatError(file: recipeFile ?? "the recipe", location: .field(rule.field), reason: rule.reason)
         }
@@ -184,7 +184,7 @@ public struct Conversion: Sendable {
             PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
             + PackageCoverage.unfilled(plan.map { ($0.source.name, $0.source.shape, $0.choice.codec) })
         let left = PackageCoverage.sentences(
-            unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
+            source.unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
         var errors: [any ReportedError] = idle.map { error in
             var error = error
             error.reason += " (--strict)"
@@ -195,6 +195,11 @@ public struct Conversion: Sendable {
         errors += reasons.map { RequestError("\(model): \($0); --strict refuses that") }
         errors += left.map {
             RequestError("\(model): \($0); --strict refuses that, unless --ignore-tensor names what is not used")
+        }
+        errors += source.undefinedFields.map {
+            RequestError(
+                "\(model), config.json, field \($0): the model's class does not define it; --strict refuses that, unless "
+                    + "--ignore-config names it")
         }
         try Mistakes(errors).check()
         return []

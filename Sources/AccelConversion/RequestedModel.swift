@@ -59,7 +59,7 @@ struct RequestedModel {
         recipe = calibration.resolving(request.recipe)
         let plan = recipe.plan(for: functions)
         warnings =
-            source.remarks + model.remarks + (try request.check(model.unused, plan))
+            source.remarks + model.remarks + (try request.check(model, plan))
             + calibration.warnings(plan, target: request.target != nil)
         notes = calibration.notes
     }

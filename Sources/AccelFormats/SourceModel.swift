@@ -29,6 +29,8 @@ public struct SourceModel: Sendable {
     public private(set) var isReadInPlace: Bool
     /// The origin of the programs' constants in the checkpoint's tensors.
     public let origins: TensorOrigins
+    /// The paths of fields in config.json that the model's class does not define, so that they change nothing.
+    package private(set) var undefinedFields: [String] = []
     /// Remarks on the import for the user, a sentence each.
     public private(set) var remarks: [String]
     /// The encoded weights of the source's files, by the names of the constants that have their decoded values.
@@ -42,7 +44,7 @@ public struct SourceModel: Sendable {
         recordedParts = model.recordedParts(of: family)
         (unused, ignoredTensors, used) = (model.unused, model.ignoredTensors, model.used)
         isReadInPlace = false
-        (origins, remarks) = (model.origins, model.remarks)
+        (origins, remarks, undefinedFields) = (model.origins, model.remarks, model.undefinedFields)
     }
 
     /// The requested functions of a source with fixed shapes.

@@ -30,7 +30,7 @@ public enum Families {
         Whisper.self,
     ]
 
-    /// Returns the family of a model by the `model_type` in config.json, or by other fields if that is missing.
+    /// Returns the family of a model by the `model_type` in config.json, or by its class or other fields if that is missing.
     /// - Throws: `FormatError` if `model_type` is missing and no family recognises the fields; `RequestError`
     ///   (unavailable) for an unsupported `model_type`, and for a missing file.
     public static func matching(_ configuration: JSONField) throws -> any ModelFamily {
@@ -41,6 +41,8 @@ public enum Families {
         }
         if !configuration["model_type"].exists {
             for family in all where family.recognizes(configuration) { return family.init() }
+            let name = try? configuration["architectures"].array().first?.string()
+            if let family = all.first(where: { name.map($0.architectures.contains) ?? false }) { return family.init() }
         }
         let modelType = try configuration["model_type"].string()
         for family in all where family.modelTypes.contains(modelType) { return family.init() }

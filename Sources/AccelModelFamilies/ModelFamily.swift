@@ -19,8 +19,8 @@ public protocol ModelFamily: Sendable {
     var parts: [String] { get }
     /// The parts to build if a request names none.
     var defaultParts: [String] { get }
-    /// Fields of config.json without effect on the programs, in addition to `[InertFields].common`. A field that the
-    /// family neither reads nor lists is refused.
+    /// Fields of config.json without effect on the programs, in addition to `[InertFields].common`. Of the fields that the family
+    /// neither reads nor lists, those that the model's class defines are refused unless they have its default (`ConfigurationClass`).
     static var inertFields: [InertFields] { get }
     /// Objects in config.json that are configurations themselves, to which `[InertFields].common` applies too.
     static var nestedConfigurations: [String] { get }
@@ -55,6 +55,8 @@ public struct FamilyModel: Sendable {
     public let origins: TensorOrigins
     /// The missing tensors in the order of the architecture. Empty unless the caller asked for zeros in their place.
     public let missing: [MissingTensor]
+    /// The paths of fields in config.json that the model's class does not define, so that they change nothing.
+    public let undefinedFields: [String]
     /// Sentences for the user about how the checkpoint was read.
     public let remarks: [String]
 }
@@ -70,6 +72,20 @@ extension ModelFamily {
     /// All fields without effect, including those of nested configurations.
     static var listedFields: [InertFields] {
         inertFields + .common + nestedConfigurations.flatMap([InertFields].common.under)
+    }
+
+    private static func undefinedFields(_ configuration: JSONField) throws -> [String] {
+        let type = (try? configuration["model_type"].string()) ?? modelTypes[0]
+        guard let known = ConfigurationClass.all[type] else {
+            try configuration.refuseUnread(listedFields, wayOut: wayOut)
+            return []
+        }
+        return try configuration.undefinedFields(listedFields, of: known, wayOut: wayOut)
+    }
+
+    private static func remark(on undefined: [String]) -> [String] {
+        undefined.isEmpty
+            ? [] : ["the model's class does not define \(undefined.joined(separator: ", ")) of config.json: no effect"]
     }
 
     private static func wayOut(_ path: String) -> String { "if it does not, remove it or pass --ignore-config \(path)" }
@@ -96,17 +112,22 @@ extension ModelFamily {
         let checkpoint = checkpoint.recording()
         var names = TensorNames(checkpoint)
         names.standsInForMissing = standsInForMissing
+        if let stated = try? checkpoint.configuration["architectures"].array().first?.string(),
+            !Self.architectures.contains(stated)
+        {
+            names.leftOutHead = stated
+            names.remark("this is the base model of \(stated), without its head")
+        }
         let wanted = parts.isEmpty ? defaultParts : self.parts.filter(parts.contains)
         let programs: [Program]
         do {
             programs = try self.programs(for: checkpoint, parts: wanted, names: &names)
                 .checkingInterfaces(parts: self.parts)
         } catch let error as any ReportedError {
-            try checkpoint.configuration.refuseMisspelt(Self.listedFields, wayOut: Self.wayOut)
             throw (error as? FormatError).flatMap(names.refusal) ?? error
         }
         try checkpoint.refuseIgnoredFieldsThatAreRead()
-        try checkpoint.configuration.refuseUnread(Self.listedFields, wayOut: Self.wayOut)
+        let undefined = try Self.undefinedFields(checkpoint.configuration)
         let ignored = try IgnoredTensors(ignoredTensors)
         let (unused, refused) = names.account(ignoring: ignored)
         let patterns = ignored.sorted(by: unused.map(\.name))
@@ -118,7 +139,9 @@ extension ModelFamily {
         return FamilyModel(
             programs: programs, unused: unused, ignoredTensors: patterns.fitting, used: names.used,
             origins: names.origins, missing: names.missing,
-            remarks: checkpoint.ignoredFields.map { "the field \($0) was ignored, as asked for" } + names.remarks
+            undefinedFields: undefined,
+            remarks: checkpoint.ignoredFields.map { "the field \($0) was ignored, as asked for" }
+                + Self.remark(on: undefined) + names.remarks
                 + checkpoint.remarksOnWeights(names.used))
     }
 }

@@ -71,9 +71,18 @@ extension TensorNames {
             return .refused(.companion(kind: companion.kind.name, advice: companion.kind.advice))
         }
         if name.hasSuffix(".bias"), reads(String(name.dropLast(".bias".count))) { return .refused(.bias) }
+        if let head = leftOutHead, isBeside(name) {
+            return .explained(Reason(text: "belongs to the head of \(head), which is left out"))
+        }
         if let reason = explanation(of: name) { return .explained(reason) }
         guard let companion else { return .refused(.unknown) }
         return .refused(.companion(kind: companion.kind.name, advice: companion.kind.advice))
+    }
+
+    /// Returns whether a tensor stands outside of the base model, whose tensors have a prefix.
+    private func isBeside(_ name: String) -> Bool {
+        !prefixes.contains(where: name.hasPrefix)
+            && used.allSatisfy { used in prefixes.contains { used.hasPrefix($0) } }
     }
 
     /// Returns whether the functions read a tensor, or the weight of a module.

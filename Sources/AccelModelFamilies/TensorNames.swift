@@ -10,6 +10,8 @@ public struct TensorNames: Sendable {
     let checkpoint: Checkpoint
     /// Prefixes that names may have, such as `bert.`.
     public var prefixes: [String] = []
+    /// The class whose head is not built; nil if the head is built, or there is none.
+    var leftOutHead: String?
     /// Zeros replace a tensor that is missing or has another shape, and `missing` lists it.
     var standsInForMissing = false
     private(set) var missing: [FamilyModel.MissingTensor] = []

@@ -46,6 +46,30 @@ struct BareModelTests {
         return try #require(try frozen.evaluate(inputs, states: &states).first)
     }
 
+    @Test("A head that is not known is left out, and told: the base model remains")
+    func leftOut() throws {
+        var choice = try ChangedCheckpoint("roberta_seqcls")
+        choice.set("architectures", ["RobertaForMultipleChoice"])
+        let body = try choice.model()
+        #expect(body.programs.first?.outputs.first?.name == "last_hidden_state")
+        #expect(body.remarks == ["this is the base model of RobertaForMultipleChoice, without its head"])
+        #expect(!body.unused.isEmpty)
+
+        var reranker = try ChangedCheckpoint("mistral_window")
+        let score = StoredTensor(name: "v_head.weight", floats: [Float](repeating: 1, count: 4), shape: [1, 4])
+        reranker.tensors = reranker.tensors.filter { $0.name.hasPrefix("model.") } + [score]
+        #expect(reranker.refusal() != nil)
+        reranker.set("architectures", ["MistralForSequenceClassification"])
+        let model = try reranker.model()
+        #expect(
+            model.unused.map { "\($0.name): \($0.reason)" }
+                == ["v_head.weight: belongs to the head of MistralForSequenceClassification, which is left out"])
+        // What belongs to the base model is not the head's.
+        reranker.tensors.append(
+            StoredTensor(name: "model.layers.0.extra.weight", floats: [1, 1, 1, 1], shape: [1, 4]))
+        #expect(reranker.refusal() != nil)
+    }
+
     @Test("Whisper and Gemma 3 are read without a head, and a stored head is listed as unused")
     func others() throws {
         let gemma = try bare("gemma3_old", "Gemma3TextModel").model()

@@ -12,22 +12,43 @@ import Testing
 struct ConfigurationLawTests {
     static let models = Fixtures.models
 
-    @Test("An unknown field is refused in every object, by its path", arguments: models)
+    @Test(
+        "A field that the class does not define is told, and changes nothing; without a class to ask, it is refused",
+        arguments: models)
     func unknownField(name: String) throws {
         let model = try LawModel(name)
         #expect(model.refusal(model.root) == nil)
         let places = model.objects()
         #expect(!places.isEmpty)
+        let hasClass = ConfigurationClass.all[type(of: model.family).modelTypes[0]] != nil
         for path in places {
             let changed = model.root.inserting(JSON.Member("zzz", 1), into: path)
             let field = path.isEmpty ? "zzz" : "\(path).zzz"
-            let refusal = try #require(model.refusal(changed), "\(path)")
-            #expect(refusal.contains("config.json, field \(field): unknown"), "\(refusal)")
-            #expect(refusal.hasSuffix("pass --ignore-config \(field))"), "\(refusal)")
+            if hasClass {
+                let made = try model.family.model(for: model.checkpoint(changed), parts: model.family.parts)
+                #expect(made.undefinedFields == [field] && made.remarks.contains { $0.contains(" \(field) ") })
+                #expect(try model.outcome(changed) == model.outcome(model.root))
+            } else {
+                let refusal = try #require(model.refusal(changed), "\(path)")
+                #expect(refusal.contains("config.json, field \(field): unknown"), "\(refusal)")
+                #expect(refusal.hasSuffix("pass --ignore-config \(field))"), "\(refusal)")
+            }
             #expect(model.refusal(model.root.inserting(JSON.Member("zzz", .null), into: path)) == nil)
             let ignoring = try model.checkpoint(changed).ignoring([field])
             #expect(ignoring.configuration.value == model.root)
         }
+    }
+
+    @Test(
+        "A field that the class defines, and no family reads, may have the class's default only",
+        arguments: [
+            ("llama", "sliding_window", 4), ("llama", "layer_types", ["sliding_attention"]), ("qwen3", "is_causal", 0),
+        ]
+            as [(String, String, JSON)])
+    func definedFields(prefix: String, field: String, value: JSON) throws {
+        let model = try LawModel(try #require(Self.models.first { $0.hasPrefix(prefix) }))
+        let refusal = model.refusal(model.root.inserting(JSON.Member(field, value), into: ""))
+        #expect(refusal?.contains("config.json, field \(field): this value") == true, "\(refusal ?? "nothing")")
     }
 
     @Test("Each part alone is built too, whatever the others read", arguments: models)

@@ -155,8 +155,8 @@ struct DecoderMutationTests {
             fixture: "gemma3_old", field: "attn_logit_softcapping", value: 50,
             sentence: "config.json, field attn_logit_softcapping: only null or false is supported"),
         Refusal(
-            fixture: "mistral_window", field: "architectures", value: ["MistralForTokenClassification"],
-            sentence: "config.json, field architectures[0]: the architecture \"MistralForTokenClassification\" is not "
+            fixture: "mistral_window", field: "architectures", value: ["MixtralForCausalLM"],
+            sentence: "config.json, field architectures[0]: the architecture \"MixtralForCausalLM\" is not "
                 + "supported (supported: MistralForCausalLM, MistralModel)"),
         Refusal(
             fixture: "gemma_early", field: "hidden_activation", value: "relu",

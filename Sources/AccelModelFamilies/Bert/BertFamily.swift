@@ -6,7 +6,9 @@ import AccelTensors
 ///
 /// Inputs: `input_ids`, `attention_mask`, and for models with segments `token_type_ids`, all I64[batch, sequence].
 /// Outputs of the bare model: `last_hidden_state` F32[batch, sequence, width], `pooler_output` F32[batch, width] if the
-/// checkpoint has a pooler, and `sentence_embedding`. Output of models with a head: `logits`.
+/// checkpoint has a pooler, and `sentence_embedding`. Output of models with a head: `logits`, F32[batch, sequence, labels] for token
+/// classification; `start_logits` and `end_logits`, F32[batch, sequence], for question answering; `prediction_logits` and
+/// `seq_relationship_logits`, F32[batch, 2], for pretraining.
 protocol BertFamily: ModelFamily {
     /// The model classes of transformers, with the head of each.
     static var classes: KeyValuePairs<String, BertHead> { get }
@@ -18,15 +20,18 @@ protocol BertFamily: ModelFamily {
 }
 
 enum BertHead {
-    case model, maskedLM, sequenceClassification
+    case model, maskedLM, pretraining, sequenceClassification, tokenClassification, questionAnswering
 
     var role: FunctionRole {
         switch self {
         case .model: .encode
-        case .maskedLM: .fillMask
-        case .sequenceClassification: .classify
+        case .maskedLM, .pretraining: .fillMask
+        case .sequenceClassification, .tokenClassification, .questionAnswering: .classify
         }
     }
+
+    /// Whether it scores the words of the vocabulary.
+    var scoresWords: Bool { self == .maskedLM || self == .pretraining }
 }
 
 /// The names of tensors in a descendant of BERT.
@@ -54,10 +59,12 @@ struct BertNames {
 
     /// Returns the prefixes of the tensors of all other heads.
     fileprivate func heads(otherThan head: BertHead) -> [String] {
-        var names = ["qa_outputs"]
-        if head != .maskedLM { names += [words.dense, words.norm, words.decoder] }
-        if head != .sequenceClassification { names += [labels.dense, labels.output] }
-        return names.map { "\($0.prefix { $0 != "." })." }.filter { $0 != "pooler." } + ["cls.seq_relationship."]
+        var names: [String] = []
+        if head != .questionAnswering { names.append("qa_outputs") }
+        if !head.scoresWords { names += [words.dense, words.norm, words.decoder] }
+        if head != .sequenceClassification && head != .tokenClassification { names += [labels.dense, labels.output] }
+        return names.map { "\($0.prefix { $0 != "." })." }.filter { $0 != "pooler." }
+            + (head == .pretraining ? [] : ["cls.seq_relationship."])
     }
 }
 
@@ -79,7 +86,7 @@ extension BertFamily {
         let heads = Self.names.heads(otherThan: head)
         names.explain("belongs to a head that \(name) does not have") { heads.contains(where: $0.hasPrefix) }
 
-        if head == .maskedLM {
+        if head.scoresWords {
             names.tie(head: "\(Self.names.words.decoder).weight", words: BertGraph.words, isTied: config.tiesHead)
         }
         var graph = BertGraph(config: config, role: head.role, names: names)
@@ -89,9 +96,20 @@ extension BertFamily {
         case .maskedLM:
             graph.layers.builder.output(
                 "logits", try graph.words(hidden, Self.names.words), .logits(over: .vocabulary))
+        case .pretraining:
+            graph.layers.builder.output(
+                "prediction_logits", try graph.words(hidden, Self.names.words), .logits(over: .vocabulary))
+            graph.layers.builder.output(
+                "seq_relationship_logits", try graph.nextSentence(hidden), .logits(over: .labels))
         case .sequenceClassification:
             graph.layers.builder.output(
                 "logits", try graph.labels(hidden, Self.names.labels), .logits(over: .labels))
+        case .tokenClassification:
+            graph.layers.builder.output("logits", try graph.tokenLabels(hidden), .logits(over: .labels))
+        case .questionAnswering:
+            for (name, bounds) in zip(["start_logits", "end_logits"], try graph.answer(hidden)) {
+                graph.layers.builder.output(name, bounds, .logits(over: .positions))
+            }
         }
         names = graph.layers.names
         return [try graph.layers.builder.finish()]

@@ -132,6 +132,28 @@ struct BertGraph {
         return try layers.linear(head.output, pooled, from: config.width, to: config.labels)
     }
 
+    /// Returns class scores F32[batch, sequence, labels] of each token.
+    mutating func tokenLabels(_ hidden: Value) throws -> Value {
+        try layers.linear("classifier", hidden, from: config.width, to: config.labels)
+    }
+
+    /// Returns the scores of each token as the first one of an answer, and as the last one, both F32[batch, sequence].
+    mutating func answer(_ hidden: Value) throws -> [Value] {
+        let scores = try layers.linear("qa_outputs", hidden, from: config.width, to: 2)
+        return try layers.in("qa_outputs") { layers in
+            try (0..<2).map { index in
+                let column = try layers.apply(
+                    Slice(begin: [0, 0, .fixed(index)], sizes: ["batch", "sequence", 1]), scores)
+                return try layers.apply(Reshape(to: ["batch", "sequence"]), column)
+            }
+        }
+    }
+
+    /// Returns scores F32[batch, 2] for whether a second text follows the first one.
+    mutating func nextSentence(_ hidden: Value) throws -> Value {
+        try layers.linear("cls.seq_relationship", try pooler(hidden), from: config.width, to: 2)
+    }
+
     /// Adds the outputs of a bare model.
     mutating func outputModel(_ hidden: Value, _ pooling: SentencePooling?) throws {
         layers.builder.output("last_hidden_state", hidden, .hiddenStates)

@@ -32,24 +32,29 @@ extension JSONField {
     /// - Parameter wayOut: returns what a user can do if the field at a path has no effect.
     /// - Throws: `RequestError` (unavailable) for the first such field.
     package func refuseUnread(_ listed: [InertFields], wayOut: (String) -> String) throws {
-        guard let field = unreadMembers().first(where: { field in !listed.contains { $0.contains(field.path) } }) else {
-            return
-        }
-        // Read as a whole, and also member by member.
-        if pathsRead.contains(field.path) { _ = try field.object() }
+        guard let field = try unread(listed).first else { return }
         throw unknown(field, nearestBeside(field, listed), wayOut)
     }
 
-    /// Refuses the first unread field whose name is nearly that of one which was read and is not there: with the default in its place the
-    /// model fits nothing.
-    /// - Parameter wayOut: as of `refuseUnread`.
-    /// - Throws: `RequestError` (unavailable) for the field.
-    func refuseMisspelt(_ listed: [InertFields], wayOut: (String) -> String) throws {
-        for field in unreadMembers() where !listed.contains(where: { $0.contains(field.path) }) {
-            // Members of objects are read together, and the error may have come before.
-            guard let near = nearestBeside(field, []), !near.contains("."), !self[near].exists else { continue }
-            throw unknown(field, near, wayOut)
+    /// Returns the paths of the fields that were not read, are not listed, and that a class does not define, and so ignores.
+    /// - Throws: `RequestError` (unavailable) for the first field that it defines, unless it has the default.
+    func undefinedFields(
+        _ listed: [InertFields], of known: ConfigurationClass, wayOut: (String) -> String
+    ) throws -> [String] {
+        let fields = try unread(listed)
+        for field in fields where known.defines(field.path) && !known.isDefault(field) {
+            throw RequestError(
+                "\(file), field \(field.path): this value is not supported (\(wayOut(field.path)))",
+                status: .unavailable)
         }
+        return fields.map(\.path).filter { !known.defines($0) }
+    }
+
+    private func unread(_ listed: [InertFields]) throws -> [JSONField] {
+        let fields = unreadMembers().filter { field in !listed.contains { $0.contains(field.path) } }
+        // Read as a whole, and also member by member.
+        for field in fields where pathsRead.contains(field.path) { _ = try field.object() }
+        return fields
     }
 
     private func unknown(_ field: JSONField, _ near: String?, _ wayOut: (String) -> String) -> RequestError {

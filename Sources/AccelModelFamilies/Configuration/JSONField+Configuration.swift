@@ -2,19 +2,22 @@ import AccelByteIO
 
 /// Typed access to config.json for families.
 extension JSONField {
-    /// Returns the class that `architectures` names; `other`, or else the first known class, if the field is missing.
-    /// - Throws: `RequestError` (unavailable) for a class that is not `known`.
+    /// Returns the class that `architectures` names, or for a class that is not `known` the bare model of that kind: of
+    /// `BertForMultipleChoice`, `BertModel`. If the field is missing, `other`, or else the first known class.
+    /// - Throws: `RequestError` (unavailable) for a class of another kind.
     func architecture(among known: [String], default other: String? = nil) throws -> String {
         guard self["architectures"].exists, let first = try self["architectures"].array().first else {
             return other ?? known.first ?? ""
         }
         let name = try first.string()
-        guard known.contains(name) else {
+        if known.contains(name) { return name }
+        guard let kind = name.firstRange(of: "For").map({ name[..<$0.lowerBound] }), known.contains("\(kind)Model")
+        else {
             throw RequestError(
                 "\(file), field \(first.path): the architecture \"\(name)\" is not supported "
                     + "(supported: \(known.joined(separator: ", ")))", status: .unavailable)
         }
-        return name
+        return "\(kind)Model"
     }
 
     /// Returns the class that `architectures` names; `other` if the field is missing.

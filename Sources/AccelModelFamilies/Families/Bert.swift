@@ -6,6 +6,8 @@ struct Bert: BertFamily {
     static let modelTypes = ["bert"]
     static let classes: KeyValuePairs<String, BertHead> = [
         "BertModel": .model, "BertForMaskedLM": .maskedLM, "BertForSequenceClassification": .sequenceClassification,
+        "BertForTokenClassification": .tokenClassification, "BertForQuestionAnswering": .questionAnswering,
+        "BertForPreTraining": .pretraining,
     ]
     static let inertFields = BertConfiguration.inertFields
     static let names = BertNames(

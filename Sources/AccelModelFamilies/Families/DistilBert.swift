@@ -7,6 +7,7 @@ struct DistilBert: BertFamily {
     static let classes: KeyValuePairs<String, BertHead> = [
         "DistilBertModel": .model, "DistilBertForMaskedLM": .maskedLM,
         "DistilBertForSequenceClassification": .sequenceClassification,
+        "DistilBertForTokenClassification": .tokenClassification, "DistilBertForQuestionAnswering": .questionAnswering,
     ]
     static let inertFields = [
         InertFields("says how the table of positions began; it is stored", ["sinusoidal_pos_embds"]),

@@ -10,6 +10,7 @@ struct MPNet: BertFamily {
     static let modelTypes = ["mpnet"]
     static let classes: KeyValuePairs<String, BertHead> = [
         "MPNetModel": .model, "MPNetForMaskedLM": .maskedLM, "MPNetForSequenceClassification": .sequenceClassification,
+        "MPNetForTokenClassification": .tokenClassification, "MPNetForQuestionAnswering": .questionAnswering,
     ]
     static let inertFields =
         BertConfiguration.inertFields + [InertFields("the model has no segments", ["type_vocab_size"])]

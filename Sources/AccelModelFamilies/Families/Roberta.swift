@@ -1,14 +1,20 @@
 import AccelByteIO
 import AccelPrograms
 
-/// RoBERTa and XLM-R: BERT with positions that count only tokens that are not padding, segments only if there are
+/// RoBERTa, XLM-R and CamemBERT: BERT with positions that count only tokens that are not padding, segments only if there are
 /// several, and other heads.
 struct Roberta: BertFamily {
-    static let modelTypes = ["roberta", "xlm-roberta"]
+    static let modelTypes = ["roberta", "xlm-roberta", "camembert"]
     static let classes: KeyValuePairs<String, BertHead> = [
         "RobertaModel": .model, "RobertaForMaskedLM": .maskedLM,
-        "RobertaForSequenceClassification": .sequenceClassification, "XLMRobertaModel": .model,
+        "RobertaForSequenceClassification": .sequenceClassification,
+        "RobertaForTokenClassification": .tokenClassification, "RobertaForQuestionAnswering": .questionAnswering,
+        "XLMRobertaModel": .model,
         "XLMRobertaForMaskedLM": .maskedLM, "XLMRobertaForSequenceClassification": .sequenceClassification,
+        "XLMRobertaForTokenClassification": .tokenClassification, "XLMRobertaForQuestionAnswering": .questionAnswering,
+        "CamembertModel": .model, "CamembertForMaskedLM": .maskedLM,
+        "CamembertForSequenceClassification": .sequenceClassification,
+        "CamembertForTokenClassification": .tokenClassification, "CamembertForQuestionAnswering": .questionAnswering,
     ]
     static let inertFields = BertConfiguration.inertFields
     static let names = BertNames(
@@ -20,8 +26,8 @@ struct Roberta: BertFamily {
         labels: .init(dense: "classifier.dense", output: "classifier.out_proj"))
 
     func configuration(_ file: JSONField) throws -> BertConfiguration {
-        let isMultilingual = try file["model_type"].string() == "xlm-roberta"
-        var config = try BertConfiguration(file, fields: .init(vocabulary: isMultilingual ? 30522 : 50265))
+        let isRoberta = try file["model_type"].string(default: "roberta") == "roberta"
+        var config = try BertConfiguration(file, fields: .init(vocabulary: isRoberta ? 50265 : 30522))
         config.takesSegments = config.segments > 1
         try config.countPositions(over: file["pad_token_id"], default: 1)
         return config

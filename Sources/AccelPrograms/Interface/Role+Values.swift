@@ -30,6 +30,8 @@ extension Role {
         case vocabulary
         /// Labels of a classifier.
         case labels
+        /// The positions of a text.
+        case positions
         /// The texts of a batch, for each image.
         case texts
     }

@@ -70,7 +70,8 @@ public struct RoleRule: Sendable {
         RoleRule(.pitch, [.input], .float32, 2...2),
         RoleRule(.energy, [.input], .float32, 2...2),
         RoleRule(
-            .logits, [.output], .float32, 2...3, positions: 1, ["over": .word(["vocabulary", "labels", "texts"])],
+            .logits, [.output], .float32, 2...3, positions: 1,
+            ["over": .word(["vocabulary", "labels", "texts", "positions"])],
             optional: ["positions": .word(["last"])]),
         RoleRule(.hiddenStates, [.input, .output], .float32, 3...3, positions: 1),
         RoleRule(.pooled, [.output], .float32, 2...2),
