@@ -124,6 +124,7 @@ extension ModelFamily {
             programs = try self.programs(for: checkpoint, parts: wanted, names: &names)
                 .checkingInterfaces(parts: self.parts)
         } catch let error as any ReportedError {
+            try checkpoint.configuration.refuseMisspelt(Self.listedFields, wayOut: Self.wayOut)
             throw (error as? FormatError).flatMap(names.refusal) ?? error
         }
         try checkpoint.refuseIgnoredFieldsThatAreRead()

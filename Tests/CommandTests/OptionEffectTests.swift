@@ -157,9 +157,10 @@ struct OptionEffectTests {
         try FileManager.default.copyItem(
             atPath: Fixtures.path("ctranslate2/qwen3_small/tokenizer.json"), toPath: "\(folder)/qwen/tokenizer.json")
         let configuration = try String(contentsOfFile: "\(folder)/bert/config.json", encoding: .utf8)
+        let decoder = try String(contentsOfFile: "\(folder)/qwen/config.json", encoding: .utf8)
         for (name, text) in [
             ("other.json", configuration.replacing("\"gelu\"", with: "\"relu\"")),
-            ("surprise.json", configuration.replacing("{", with: "{\"surprise\": 1,", maxReplacements: 1)),
+            ("surprise.json", decoder.replacing("{", with: "{\"attention_chunk_size\": 4,", maxReplacements: 1)),
             ("recipe.json", #"{"default": "int8"}"#),
             (
                 "roles.json",

@@ -36,8 +36,8 @@ struct OptionEffect: Sendable, CustomTestStringConvertible {
 extension OptionEffect {
     private static let bert = "bert --shape batch=1,sequence=4"
     private static let qwen = "qwen --shape batch=1,tokens=2,cache=4"
-    /// Its configuration has a field that nobody knows.
-    private static let surprising = "bert/model.safetensors --config surprise.json --shape batch=1,sequence=4"
+    /// Its configuration has a field that its class reads, and the family does not.
+    private static let surprising = "qwen/model.safetensors --config surprise.json"
     private static let samples = "--calibrate bert/golden.safetensors"
 
     /// For both commands that make something of a model; NEW stands for the command and its output.
@@ -62,7 +62,10 @@ extension OptionEffect {
         ("no-plan", "NEW \(bert) \(samples) --target-bits 6 [ --no-plan ]"),
         ("cache", "NEW \(bert) [ --cache elsewhere ]"),
         ("no-cache", "NEW \(bert) [ --no-cache ]"),
-        ("ignore-config", "NEW \(surprising) [ --ignore-config surprise ]"),
+        (
+            "ignore-config",
+            "NEW \(surprising) --shape batch=1,tokens=2,cache=4 [ --ignore-config attention_chunk_size ]"
+        ),
         ("interface", "NEW functions.mlpackage [ --interface roles.json ]"),
         ("ignore-tensor", "NEW \(bert) [ --ignore-tensor nothing ]"),
         ("trust-shared-cache", "NEW \(bert) --cache shared --json [ --trust-shared-cache ]"),
@@ -96,7 +99,7 @@ extension OptionEffect {
             ("config", "verify p.accelpkg --against bert [ --config other.json ]"),
             (
                 "ignore-config",
-                "verify p.accelpkg --against bert/model.safetensors --config surprise.json [ --ignore-config surprise ]"
+                "verify d.accelpkg --against \(surprising) --only weights [ --ignore-config attention_chunk_size ]"
             ),
             ("inputs", "verify p.accelpkg --against bert [ --inputs bert/golden.safetensors ]"),
             ("golden", "verify p.accelpkg --against bert [ --golden bert/golden.safetensors ]"),
@@ -158,7 +161,7 @@ extension OptionEffect {
             ("config", "inspect bert/model.safetensors [ --config bert/config.json ]"),
             (
                 "ignore-config",
-                "inspect bert/model.safetensors --config surprise.json [ --ignore-config surprise ]"
+                "inspect \(surprising) [ --ignore-config attention_chunk_size ]"
             ),
             ("shape", "inspect bert [ --shape batch=1,sequence=3 ]"), ("tensors", "inspect bert [ --tensors ]"),
             ("graph", "inspect p.accelpkg [ --graph ]"),
@@ -198,7 +201,7 @@ extension OptionEffect {
             ),
             (
                 "ignore-config",
-                "importance bert/model.safetensors \(samples) -o q --config surprise.json [ --ignore-config surprise ]"
+                "importance \(surprising) --calibrate qwen/golden.safetensors -o q [ --ignore-config attention_chunk_size ]"
             ),
             ("adapter", "importance bert \(samples) -o q [ --adapter adapter ]"),
 
@@ -229,7 +232,10 @@ extension OptionEffect {
             ("adapter", "cache explain \(bert) [ --adapter adapter ]"),
             ("states", "cache explain \(bert) [ --states float16 ]"),
             ("config", "cache explain \(bert) [ --config other.json ]"),
-            ("ignore-config", "cache explain \(surprising) [ --ignore-config surprise ]"),
+            (
+                "ignore-config",
+                "cache explain \(surprising) --shape batch=1,tokens=2,cache=4 [ --ignore-config attention_chunk_size ]"
+            ),
             ("interface", "cache explain functions.mlpackage [ --interface roles.json ]"),
             ("ignore-tensor", "cache explain \(bert) [ --ignore-tensor nothing ]"),
             ("trust-shared-cache", "cache list --cache shared [ --trust-shared-cache ]"),

@@ -50,6 +50,18 @@ extension JSONField {
         return fields.map(\.path).filter { !known.defines($0) }
     }
 
+    /// Refuses the first unread field whose name is nearly that of one which was read and is not there: with the default in its place the
+    /// model fits nothing.
+    /// - Parameter wayOut: as of `refuseUnread`.
+    /// - Throws: `RequestError` (unavailable) for the field.
+    func refuseMisspelt(_ listed: [InertFields], wayOut: (String) -> String) throws {
+        for field in unreadMembers() where !listed.contains(where: { $0.contains(field.path) }) {
+            // Members of objects are read together, and the error may have come before.
+            guard let near = nearestBeside(field, []), !near.contains("."), !self[near].exists else { continue }
+            throw unknown(field, near, wayOut)
+        }
+    }
+
     private func unread(_ listed: [InertFields]) throws -> [JSONField] {
         let fields = unreadMembers().filter { field in !listed.contains { $0.contains(field.path) } }
         // Read as a whole, and also member by member.

@@ -11,9 +11,9 @@ enum FamiliesCommand: Command {
             console.print(.array(Families.all.map(document)))
         } else {
             let rows = Families.all.map { family in
-                [family.modelTypes, family.architectures, family.init().parts].map { $0.joined(separator: ", ") }
+                [family.modelTypes, family.init().parts, family.architectures].map { $0.joined(separator: ", ") }
             }
-            console.summary(Text.table(["model type", "classes", "parts"], rows, [.left, .left, .left]))
+            console.summary(Text.table(["model type", "parts", "classes"], rows, [.left, .left, .left]))
         }
         return .success
     }
