@@ -51,7 +51,6 @@ extension OptionEffect {
         ("activations", "NEW \(bert) --compress int8 [ --activations int8 ]"),
         ("calibrate", "NEW \(bert) --compress int8:method=gptq [ \(samples) ]"),
         ("importance", "NEW \(bert) --compress int4:method=weighted [ --importance imatrix.gguf ]"),
-        ("states", "NEW \(bert) [ --states float16 ]"),
         ("config", "NEW bert/model.safetensors --shape batch=1,sequence=4 [ --config other.json ]"),
         ("adapter", "NEW \(bert) [ --adapter adapter ]"),
         ("strict", "NEW \(bert) --recipe idle.json [ --strict ]"),
@@ -92,6 +91,9 @@ extension OptionEffect {
                 "convert -o q bert --shape-from bert/golden.safetensors --cache damaged --json [ --verify-cache ]"
             ),
             ("json", "convert -o q \(bert) [ --json ]"),
+            ("states", "convert -o q \(qwen) [ --states float16 ]"),
+            // Core ML keeps states in float16 whatever is asked; of a model without states, the option is refused.
+            ("states", "export --format coreml -o q.mlpackage \(bert) [ --states float16 ]"),
 
             ("against", "verify p.accelpkg --golden bert/golden.safetensors [ --against bert ]"),
             ("interface", "verify f.accelpkg --against functions.mlpackage [ --interface roles.json ]"),
@@ -230,7 +232,7 @@ extension OptionEffect {
             ("calibrate", "cache explain \(bert) --compress int8:method=gptq [ \(samples) ]"),
             ("importance", "cache explain \(bert) --compress int4:method=weighted [ --importance imatrix.gguf ]"),
             ("adapter", "cache explain \(bert) [ --adapter adapter ]"),
-            ("states", "cache explain \(bert) [ --states float16 ]"),
+            ("states", "cache explain \(qwen) [ --states float16 ]"),
             ("config", "cache explain \(bert) [ --config other.json ]"),
             (
                 "ignore-config",
