@@ -5,6 +5,16 @@ import Testing
 
 @Suite("Handles of C")
 struct CHandleTests {
+    @Test("a call that succeeds clears the error of one that failed")
+    func cleared() throws {
+        var (model, error): (OpaquePointer?, CError) = (nil, CError())
+        #expect(accel_model_open("/nowhere", nil, &model, &error.parts) == Int32(ACCEL_NOT_FOUND))
+        #expect(error.code == Int32(ACCEL_NOT_FOUND) && !error.message.isEmpty && !error.place.isEmpty)
+        #expect(accel_model_open(try CPackages.encoder.get(), nil, &model, &error.parts) == 0)
+        #expect(error.code == 0 && error.message.isEmpty && error.place.isEmpty)
+        #expect(accel_model_release(model) == 0)
+    }
+
     /// Every function that takes a handle, on what may be none.
     private static func statuses(_ handle: OpaquePointer?, _ other: OpaquePointer?) -> [(String, Int32)] {
         var (out, port, token, summary) = (OpaquePointer(bitPattern: 7), accel_port(), Int64(0), accel_summary())
