@@ -150,7 +150,7 @@ struct OptionEffectTests {
         for (fixture, name) in [
             ("bert_base", "bert"), ("adapters/bert", "adapter"), ("clip_end", "clip"), ("qwen3_small", "qwen"),
             ("coreml/functions.mlpackage", "functions.mlpackage"), ("runtimes", "runtimes"),
-            ("llama_bfloat16", "llama"),
+            ("llama_bfloat16", "llama"), ("bert_prefixed", "prefixed"),
         ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
         }

@@ -239,7 +239,7 @@ extension OptionEffect {
                 "cache explain \(surprising) --shape batch=1,tokens=2,cache=4 [ --ignore-config attention_chunk_size ]"
             ),
             ("interface", "cache explain functions.mlpackage [ --interface roles.json ]"),
-            ("ignore-tensor", "cache explain \(bert) [ --ignore-tensor nothing ]"),
+            ("ignore-tensor", "cache explain prefixed --shape batch=1,sequence=4 [ --ignore-tensor classifier.* ]"),
             ("trust-shared-cache", "cache list --cache shared [ --trust-shared-cache ]"),
             ("target-size", "cache explain \(bert) [ --target-size 30kB ]"),
             ("target-bits", "cache explain \(bert) [ --target-bits 5 ]"),
