@@ -34,18 +34,25 @@ public struct ChatTemplateFiles: Equatable, Sendable {
     /// No templates.
     public init() {}
 
-    /// Finds the templates of a model's folder: `chat_template.jinja`, `chat_templates/NAME.jinja`, `chat_template.json`, and
+    /// Finds the templates of a model's folder; `init(files:)` says how.
+    /// - Throws: `FormatError` for a file that cannot be read.
+    public init(folder: String) throws { try self.init(files: NamedFiles(folder: folder)) }
+
+    /// Finds the templates among a model's files: `chat_template.jinja`, `chat_templates/NAME.jinja`, `chat_template.json`, and
     /// `chat_template` in `tokenizer_config.json` or `processor_config.json`. As in transformers, files of their own replace what the
     /// configurations hold.
     /// - Throws: `FormatError` for a file that cannot be read.
-    public init(folder: String) throws {
+    public init(files: NamedFiles) throws {
         for file in ["tokenizer_config.json", "processor_config.json", "chat_template.json"] {
-            try add(configuration: "\(folder)/\(file)")
+            try add(try files.document(file)["chat_template"])
         }
-        try add(file: "\(folder)/chat_template.jinja", name: Self.defaultName)
-        let more = "\(folder)/chat_templates"
-        for file in Files.kind(of: more) == nil ? [] : try Files.list(more) where file.hasSuffix(".jinja") {
-            try add(file: "\(more)/\(file)", name: String(file.dropLast(".jinja".count)))
+        let folder = "chat_templates/"
+        for file in try files.names where file.hasSuffix(".jinja") {
+            if file == "chat_template.jinja" {
+                try add(files, file, name: Self.defaultName)
+            } else if file.hasPrefix(folder) {
+                try add(files, file, name: String(file.dropFirst(folder.count).dropLast(".jinja".count)))
+            }
         }
         sort()
     }
@@ -78,11 +85,6 @@ public struct ChatTemplateFiles: Equatable, Sendable {
         return self[Self.defaultName] ?? (sources.count == 1 ? sources.first : nil)
     }
 
-    private mutating func add(configuration path: String) throws {
-        guard Files.kind(of: path) != nil else { return }
-        try add(JSONField(try JSON.read(path), file: path)["chat_template"])
-    }
-
     private mutating func add(_ field: JSONField) throws {
         switch field.value {
         case nil, .null?: return
@@ -99,16 +101,12 @@ public struct ChatTemplateFiles: Equatable, Sendable {
         }
     }
 
-    private mutating func add(file path: String, name: String) throws {
-        guard Files.kind(of: path) != nil else { return }
-        let bytes = try MappedFile(path).bytes
-        guard bytes.count <= Self.mostBytes else {
+    private mutating func add(_ files: NamedFiles, _ file: String, name: String) throws {
+        let path = files.path(of: file)
+        guard try files.bytes(file)?.count ?? 0 <= Self.mostBytes else {
             throw FormatError(file: path, reason: "a chat template has at most \(Self.mostBytes) bytes")
         }
-        guard let text = bytes.withBytes({ String(validating: $0, as: UTF8.self) }) else {
-            throw FormatError(file: path, reason: "the text is not UTF-8")
-        }
-        add(.init(name: name, text: text, origin: path))
+        if let text = try files.text(file) { add(.init(name: name, text: text, origin: path)) }
     }
 
     private mutating func add(_ source: Source) {

@@ -8,14 +8,18 @@ extension ModelFiles {
         "vocab.json", "vocab.txt",
     ]
 
-    /// Opens the files that every package passes through: known names, and `config.json` in folders named like modules
-    /// of sentence-transformers, such as `1_Pooling`.
+    /// Opens the files that every package passes through: known names, templates in `chat_templates`, and `config.json` in folders
+    /// named like modules of sentence-transformers, such as `1_Pooling`.
     func openAssets() throws {
         for name in try names() {
             if Self.assetNames.contains(name) || name.hasSuffix(".model")
                 || name.hasPrefix("tokenizer") && name.hasSuffix(".json")
             {
                 try openIfFile(name)
+            } else if name == "chat_templates", Files.kind(of: path(of: name)) == .folder {
+                for template in try Files.list(path(of: name)) where template.hasSuffix(".jinja") {
+                    try openIfFile("\(name)/\(template)")
+                }
             } else if Self.isModule(name) {
                 try openIfFile("\(name)/config.json")
             }

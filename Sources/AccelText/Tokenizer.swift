@@ -13,10 +13,24 @@ public struct Tokenizer: Sendable {
 
     init(_ pipeline: Pipeline) { self.pipeline = pipeline }
 
-    /// Reads the tokenizer of a model's folder: tokenizer.json, else tokenizer.model, else vocab.json with merges.txt, else vocab.txt.
+    /// Reads the tokenizer of a model's folder; `init(files:)` says how.
     /// - Throws: `FormatError` if a file is corrupt or has a part that is not supported; `RequestError` if there is no such file.
     public init(folder: String) throws {
-        self.init(try TokenizerFolder(folder).pipeline())
+        guard let pipeline = try TokenizerFolder(NamedFiles(folder: folder)).pipeline() else {
+            throw RequestError(
+                "\(folder) has no tokenizer: no tokenizer.json, tokenizer.model, vocab.json with merges.txt, or vocab.txt",
+                status: .unavailable)
+        }
+        self.init(pipeline)
+    }
+
+    /// Reads the tokenizer among a model's files: tokenizer.json, else the one of a GGUF file, else tokenizer.model, else vocab.json with
+    /// merges.txt, else vocab.txt.
+    /// - Returns: nil if there is no such file.
+    /// - Throws: `FormatError` if a file is corrupt or has a part that is not supported.
+    public init?(files: NamedFiles) throws {
+        guard let pipeline = try TokenizerFolder(files).pipeline() else { return nil }
+        self.init(pipeline)
     }
 
     /// Reads the document of a tokenizer.json.

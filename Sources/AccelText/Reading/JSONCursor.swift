@@ -280,6 +280,9 @@ struct JSONCursor {
         throw error("the JSON document ends in a value", at: start)
     }
 
+    /// Returns the bytes of a range, such as that of a skipped value.
+    func bytes(of range: Range<Int>) -> [UInt8] { Array(bytes[range]) }
+
     private static func endsScalar(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: ","), UInt8(ascii: "}"), UInt8(ascii: "]"), 0x20, 0x0A, 0x0D, 0x09: true

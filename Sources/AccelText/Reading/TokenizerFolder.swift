@@ -1,37 +1,35 @@
 import AccelByteIO
 
-/// The files of a tokenizer in a model's folder.
+/// The files of a tokenizer among those of a model.
 struct TokenizerFolder {
-    private let folder: String
+    private let files: NamedFiles
 
-    init(_ folder: String) throws {
-        self.folder = Files.trimmingSlashes(folder)
-    }
+    init(_ files: NamedFiles) { self.files = files }
 
-    private func path(_ name: String) -> String { "\(folder)/\(name)" }
-    private func has(_ name: String) -> Bool { Files.kind(of: path(name)) == .file }
+    private func path(_ name: String) -> String { files.path(of: name) }
 
-    func pipeline() throws -> Pipeline {
-        if has("tokenizer.json") {
-            let file = path("tokenizer.json")
-            return try TokenizerDocument.pipeline(try MappedFile(file).bytes, file: file)
+    /// - Returns: nil if no file is a tokenizer's.
+    func pipeline() throws -> Pipeline? {
+        if let bytes = try files.bytes("tokenizer.json") {
+            return try TokenizerDocument.pipeline(bytes, file: path("tokenizer.json"))
         }
-        for name in ["tokenizer.model", "spiece.model", "sentencepiece.bpe.model"] where has(name) {
-            return try SentencePieceModel(try MappedFile(path(name)).bytes, file: path(name)).pipeline()
+        if let bytes = try files.bytes(GGUFVocabulary.assetName) {
+            return try GGUFVocabulary(json: bytes, file: path(GGUFVocabulary.assetName)).pipeline()
         }
-        if has("vocab.json"), has("merges.txt") { return try byteLevel() }
-        if has("vocab.txt") { return try wordPiece() }
-        throw RequestError(
-            "\(folder) has no tokenizer: no tokenizer.json, tokenizer.model, vocab.json with merges.txt, or vocab.txt",
-            status: .unavailable)
+        for name in ["tokenizer.model", "spiece.model", "sentencepiece.bpe.model"] {
+            if let bytes = try files.bytes(name) {
+                return try SentencePieceModel(bytes, file: path(name)).pipeline()
+            }
+        }
+        if let words = try files.bytes("vocab.json"), let merges = try lines("merges.txt") {
+            return try byteLevel(words, merges)
+        }
+        return try lines("vocab.txt").map(wordPiece)
     }
 
     /// A member of tokenizer_config.json; missing without that file.
     private func setting(_ name: String) throws -> JSONField {
-        guard has("tokenizer_config.json") else {
-            return JSONField(nil, file: path("tokenizer_config.json"), path: name)
-        }
-        return JSONField(try JSON.read(path("tokenizer_config.json")), file: path("tokenizer_config.json"))[name]
+        try files.document("tokenizer_config.json")[name]
     }
 
     private func flag(_ name: String, default value: Bool) throws -> Bool {
@@ -46,9 +44,9 @@ struct TokenizerFolder {
         return try field["content"].exists ? field["content"].string() : field.string()
     }
 
-    /// The lines of a text file, without their ends.
-    private func lines(_ name: String) throws -> [[UInt8]] {
-        try MappedFile(path(name)).bytes.withBytes { bytes in
+    /// The lines of a text file, without their ends; nil if there is no such file.
+    private func lines(_ name: String) throws -> [[UInt8]]? {
+        try files.bytes(name)?.withBytes { bytes in
             let text = bytes.bindMemory(to: UInt8.self)
             guard UTF8Text.validPrefix(text) == text.count else {
                 throw FormatError(file: path(name), reason: "is not UTF-8")
@@ -61,9 +59,9 @@ struct TokenizerFolder {
 
     // MARK: - BERT
 
-    private func wordPiece() throws -> Pipeline {
+    private func wordPiece(_ words: [[UInt8]]) throws -> Pipeline {
         var vocabulary = Vocabulary()
-        for (index, line) in try lines("vocab.txt").enumerated() {
+        for (index, line) in words.enumerated() {
             guard index < Int(TokenID.max) else { break }
             line.withUnsafeBufferPointer { vocabulary.add($0, TokenID(index)) }
         }
@@ -100,9 +98,8 @@ struct TokenizerFolder {
 
     // MARK: - GPT-2 and its kin
 
-    private func byteLevel() throws -> Pipeline {
+    private func byteLevel(_ bytes: ByteView, _ merges: [[UInt8]]) throws -> Pipeline {
         let file = path("vocab.json")
-        let bytes = try MappedFile(file).bytes
         var vocabulary = Vocabulary(expecting: bytes.count / 14, byteCount: bytes.count)
         try bytes.withBytes { part in
             var cursor = JSONCursor(part, file: file, origin: 0)
@@ -114,7 +111,7 @@ struct TokenizerFolder {
             try cursor.finish()
         }
         var reader = MergeReader(vocabulary, prefixLength: 0, expecting: vocabulary.count)
-        for (index, line) in try lines("merges.txt").enumerated() {
+        for (index, line) in merges.enumerated() {
             if let problem = line.withUnsafeBufferPointer({ reader.add(line: $0) }) {
                 throw FormatError(file: path("merges.txt"), location: .line(index + 1, column: 1), reason: problem)
             }

@@ -1,0 +1,132 @@
+public import AccelByteIO
+public import AccelChatTemplates
+public import AccelText
+
+/// The text at the ends of a model: its tokenizer, its chat templates, the defaults of its generation, and the names of its classes, as
+/// its own files state them.
+public struct TextFrontEnd: Sendable {
+    /// Text to tokens, and back.
+    public let tokenizer: Tokenizer
+    /// The templates that make a prompt of a conversation.
+    public let chatTemplates: ChatTemplateFiles
+    /// How the model's author generates text.
+    public let generation: GenerationDefaults
+    /// The names of classes by their numbers: `id2label` of config.json. Empty for models without classes.
+    public let labels: [Int: String]
+    /// The texts of special tokens by the names that templates use, such as `bos_token`.
+    public let specialTokens: [JSON.Member]
+    /// The most tokens of a text that the model was made for, with special ones; nil if no file states it.
+    public let longestText: Int?
+    /// The model or package, for errors.
+    public let place: String
+
+    /// Reads the front end of a model.
+    /// - Returns: nil if the model has no tokenizer.
+    /// - Throws: `FormatError` for a file that is corrupt, or has a part that is not supported.
+    public init?(files: NamedFiles) throws {
+        guard let tokenizer = try Tokenizer(files: files) else { return nil }
+        self.tokenizer = tokenizer
+        place = files.place
+        chatTemplates = try ChatTemplateFiles(files: files)
+        generation = try GenerationDefaults(files.document("generation_config.json"))
+        labels = try Self.labels(files.document("config.json")["id2label"])
+        specialTokens = try Self.specialTokens(files, tokenizer)
+        longestText = try Self.longestText(files)
+    }
+
+    private static func labels(_ field: JSONField) throws -> [Int: String] {
+        guard field.exists else { return [:] }
+        var labels: [Int: String] = [:]
+        for (key, name) in try field.members() {
+            guard let number = Int(key) else { throw name.error("is not the number of a class") }
+            labels[number] = try name.string()
+        }
+        return labels
+    }
+
+    /// The limit of sentence-transformers, else the one of the tokenizer. Values such as 1e30 stand for none.
+    private static func longestText(_ files: NamedFiles) throws -> Int? {
+        for (file, name) in [
+            ("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length"),
+        ] {
+            let field = try files.document(file)[name]
+            guard field.exists else { continue }
+            let limit = try field.double()
+            if limit >= 1, limit < 1e9 { return Int(limit) }
+        }
+        return nil
+    }
+
+    /// The named special tokens of tokenizer_config.json, special_tokens_map.json, or a GGUF file.
+    private static func specialTokens(_ files: NamedFiles, _ tokenizer: Tokenizer) throws -> [JSON.Member] {
+        var members: [JSON.Member] = []
+        let documents = try ["tokenizer_config.json", "special_tokens_map.json"].map(files.document)
+        for name in ["bos", "eos", "unk", "sep", "pad", "cls", "mask"].map({ "\($0)_token" }) {
+            for field in documents.map({ $0[name] }) where field.exists {
+                let text = try field["content"].exists ? field["content"].string() : field.string()
+                members.append(JSON.Member(name, .string(text)))
+                break
+            }
+        }
+        guard members.isEmpty, let bytes = try files.bytes(GGUFVocabulary.assetName) else { return members }
+        let entries = try GGUFVocabulary(json: bytes, file: files.path(of: GGUFVocabulary.assetName))
+        for (name, id) in [
+            ("bos_token", entries.startToken), ("eos_token", entries.endToken), ("unk_token", entries.unknownToken),
+            ("sep_token", entries.separatorToken),
+        ] {
+            if let text = id.flatMap(tokenizer.token) { members.append(JSON.Member(name, .string(text))) }
+        }
+        return members
+    }
+
+    /// Returns the text of a special token by its name in templates, such as `mask_token`.
+    public func specialToken(_ name: String) -> String? {
+        specialTokens.first { $0.key == name }.flatMap { member in
+            if case .string(let text) = member.value { text } else { nil }
+        }
+    }
+
+    /// Returns the number of a token by its text; nil if there is none.
+    public func tokenID(_ token: String) -> Int64? { tokenizer.tokenID(of: token).map(Int64.init) }
+
+    /// The number of tokens of the tokenizer.
+    public var vocabularySize: Int { tokenizer.vocabularySize }
+
+    /// Whether there is a template for conversations.
+    public var hasChatTemplate: Bool { chatTemplates.source(hasTools: false) != nil }
+
+    /// Returns the prompt of a conversation, which ends with the beginning of the model's answer.
+    /// - Parameter variables: further values that the template reads, such as `enable_thinking`.
+    /// - Throws: `RequestError` without a template; `ChatTemplateError` with the template's line.
+    public func prompt(of messages: [ChatMessage], tools: JSON? = nil, variables: [JSON.Member] = []) throws -> String {
+        guard let source = chatTemplates.source(hasTools: tools != nil) else {
+            throw RequestError("\(place) has no chat template", status: .unavailable)
+        }
+        return try source.template().render(
+            ChatInput(
+                messages: .array(messages.map(\.json)), tools: tools, addGenerationPrompt: true,
+                specialTokens: specialTokens, variables: variables))
+    }
+
+    /// Returns the tokens of a conversation's prompt. The template writes its special tokens itself.
+    public func tokens(of messages: [ChatMessage], tools: JSON? = nil, variables: [JSON.Member] = []) throws -> [Int64] {
+        try tokenizer.encode(try prompt(of: messages, tools: tools, variables: variables), addSpecialTokens: false)
+            .map(Int64.init)
+    }
+
+    /// Returns the tokens of a text, with the special ones around it.
+    public func tokens(of text: String) throws -> [Int64] { try tokenizer.encode(text).map(Int64.init) }
+}
+
+/// A message of a conversation.
+public struct ChatMessage: Equatable, Sendable {
+    /// Who speaks: `system`, `user`, `assistant`, `tool`, or another role that the template knows.
+    public var role: String
+    /// The text.
+    public var content: String
+
+    /// Creates a message.
+    public init(role: String, content: String) { (self.role, self.content) = (role, content) }
+
+    var json: JSON { ["role": .string(role), "content": .string(content)] }
+}
