@@ -16,8 +16,6 @@ public protocol ModelSource: Sendable {
     var remarks: [String] { get }
     /// What the format's own runtimes compute in another way than accelc does from the same files, a sentence each.
     var deviations: [String] { get }
-    /// Whether the files have a tokenizer that packages do not get, which `remarks` say.
-    var hasUnreadTokenizer: Bool { get }
     /// The weights whose codes another search may have made than the one of their scheme, such as one by an importance matrix.
     /// With the scheme that made them as far as the files tell.
     var freeCodes: [String: any WeightCodec] { get }
@@ -80,7 +78,6 @@ public enum SourceAbility: CaseIterable, Sendable {
 extension ModelSource {
     public var remarks: [String] { [] }
     public var deviations: [String] { [] }
-    public var hasUnreadTokenizer: Bool { false }
     public var freeCodes: [String: any WeightCodec] { [:] }
     public var knownSources: [Provenance.Source] { [] }
     public var assets: [Asset] { get throws { [] } }

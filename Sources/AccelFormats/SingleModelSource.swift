@@ -12,6 +12,10 @@ protocol SingleModelSource: ModelSource {
     var configuration: JSONField { get }
     /// The model's other JSON files, by their names in checkpoints; nil if those of the folder belong to it.
     var documents: [String: JSON]? { get }
+    /// The files of the model's tokenizer, where the model's file has one.
+    var tokenizerAssets: [Asset] { get }
+    /// The importer and its version, for cache keys; nil for one whose results have not changed.
+    static var importer: String? { get }
     /// The encoded weights, by their names in checkpoints.
     var encoded: [String: CompressedTensor] { get }
     /// The bytes of encoded weights in the files, where these are not those of their encoding.
@@ -29,6 +33,8 @@ protocol SingleModelSource: ModelSource {
 extension SingleModelSource {
     func isTransposed(_ name: String) -> Bool { false }
     var documents: [String: JSON]? { nil }
+    var tokenizerAssets: [Asset] { [] }
+    static var importer: String? { nil }
     var fileBytes: [String: Int] { [:] }
     var fileTypes: [String: ElementType] { [:] }
 
@@ -39,7 +45,7 @@ extension SingleModelSource {
         let others = (documents ?? [:]).sorted { $0.key < $1.key }
         return ([(GGUFSettings.fileName, configuration.value ?? .null)] + others.map { ($0.key, $0.value) }).map {
             Asset(name: $0, content: ByteView(Array($1.text(pretty: true).utf8)))
-        }
+        } + tokenizerAssets
     }
 
     public var weights: [SourceWeight] {
@@ -69,6 +75,6 @@ extension SingleModelSource {
             .replacing(tensors: tensors, configuration: configuration, documents: documents)
         return try HuggingFaceModel(checkpoint, path: path)
             .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)
-            .made(of: encoded, in: names, transposed: Set(encoded.keys.filter { isTransposed($0) }))
+            .made(of: encoded, in: names, transposed: Set(encoded.keys.filter { isTransposed($0) }), by: Self.importer)
     }
 }

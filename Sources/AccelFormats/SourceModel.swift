@@ -33,6 +33,8 @@ public struct SourceModel: Sendable {
     package private(set) var undefinedFields: [String] = []
     /// Remarks on the import for the user, a sentence each.
     public private(set) var remarks: [String]
+    /// The importer of the source's files and its version, for cache keys; nil for one whose results have not changed.
+    package private(set) var importer: String?
     /// The encoded weights of the source's files, by the names of the constants that have their decoded values.
     public private(set) var encoded: [String: CompressedTensor] = [:]
 
@@ -86,10 +88,13 @@ public struct SourceModel: Sendable {
     /// - Parameters:
     ///   - names: the names of the tensors in the files that the encoded weights are parts of.
     ///   - transposed: the encoded weights that the checkpoint would have transposed, and the programs have as they are.
+    ///   - importer: the importer and its version, for cache keys.
     func made(
-        of encoded: [String: CompressedTensor], in names: Set<String>, transposed: Set<String> = []
+        of encoded: [String: CompressedTensor], in names: Set<String>, transposed: Set<String> = [],
+        by importer: String? = nil
     ) -> SourceModel {
         var model = self
+        model.importer = importer
         let read = encoded.filter { name, _ in
             let rule = origins.derivations[name]?.rule
             return used.contains(name) && (rule == nil || rule == .transpose && transposed.contains(name))

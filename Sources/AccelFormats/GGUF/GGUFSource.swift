@@ -16,7 +16,7 @@ public struct GGUFSource: SingleModelSource {
     public let freeCodes: [String: any WeightCodec]
     let plain: [StoredTensor]
     let names: Set<String>
-    public let hasUnreadTokenizer: Bool
+    let tokenizerAssets: [Asset]
 
     /// Opens a file, or the one of a folder, with the others that are parts of the model.
     /// - Throws: `FormatError` if a file is corrupt; `RequestError` for an architecture or a type that is not supported.
@@ -33,7 +33,7 @@ public struct GGUFSource: SingleModelSource {
         configuration = JSONField(read.json, file: parts[0].path)
         documents = read.documents
         names = Set(tensors.map(\.name))
-        hasUnreadTokenizer = parts[0]["tokenizer.ggml.tokens"] != nil
+        tokenizerAssets = GGUFTokenizerAssets.assets(of: parts[0])
         let reader = GGUFReader(read, configuration, try GGUFFolder.types(in: parts[0]))
         let schemes = try GGUFFolder.schemes(in: parts[0])
         var (encoded, plain) = ([String: CompressedTensor](), [StoredTensor]())
@@ -120,9 +120,8 @@ public struct GGUFSource: SingleModelSource {
     }
 
     public var format: any ModelFormat.Type { GGUFFormat.self }
-    public var remarks: [String] {
-        hasUnreadTokenizer ? ["the tokenizer of a GGUF file is not taken over: a package of it has none"] : []
-    }
+    /// The importer's version in cache keys: since 2 packages have the tokenizer.
+    static let importer: String? = "gguf 2"
 
     func isTransposed(_ name: String) -> Bool { GGUFReader.isTransposed(name, configuration) }
 }

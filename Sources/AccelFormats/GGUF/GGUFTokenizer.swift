@@ -28,13 +28,15 @@ struct GGUFTokenizer {
     /// The mark of a space before a word.
     private static let space = "\u{2581}"
 
-    /// Reads tokenizer.json, or else vocab.txt.
+    /// Reads the tokenizer of a GGUF file as it was there, else tokenizer.json, else vocab.txt.
     /// - Parameter vocabulary: the number of word embeddings, which is that of tokens.
     /// - Throws: `FormatError` if a file is corrupt.
     init(of assets: [Asset], vocabulary: Int) throws {
         let files = TokenizerFiles(assets)
         do {
-            if let document = try files.document("tokenizer.json") {
+            if let entries = try files.document(GGUFTokenizerAssets.name) {
+                metadata = try GGUFTokenizerAssets.entries(of: entries)
+            } else if let document = try files.document("tokenizer.json") {
                 try take(document, files, vocabulary)
             } else if let text = files.text("vocab.txt") {
                 var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in

@@ -102,6 +102,5 @@ public struct WhisperCPPSource: SingleModelSource {
     public var deviations: [String] {
         ["whisper.cpp computes gelu by its approximation with tanh; here it is computed exactly, as the model does"]
     }
-    public var hasUnreadTokenizer: Bool { true }
     public var remarks: [String] { ["the words of the file are not taken over: a package of it has no tokenizer"] }
 }
