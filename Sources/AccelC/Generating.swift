@@ -2,6 +2,7 @@
 
 import Accel
 import AccelByteIO
+import AccelFrontEnds
 import AccelTensors
 public import CAccel
 
@@ -10,15 +11,32 @@ final class StreamObject: HandledObject {
     static let kind = Handle.Kind.stream
     let session: SessionObject
     let stream: TokenStream
+    /// The same tokens as text; nil for a model without a tokenizer.
+    let text: TextStream?
+    /// The piece of text that the caller reads.
+    private let lent = Locked<LentMemory?>(nil)
 
-    init(_ stream: TokenStream, of session: SessionObject) { (self.stream, self.session) = (stream, session) }
+    init(_ stream: TokenStream, as text: TextStream?, of session: SessionObject) {
+        (self.stream, self.text, self.session) = (stream, text, session)
+    }
+
+    /// A piece of text that lives until the next one.
+    func lend(_ piece: String) -> UnsafePointer<CChar> {
+        let memory = LentMemory()
+        lent.withLock { $0 = memory }
+        return memory.string(piece)
+    }
 }
 
 extension GenerationOptions {
     fileprivate init(_ options: accel_generation, of model: AccelModel) throws(AccelError) {
         let place = "accel_generation"
         let most = Int64(Int32.max)
-        self.init()
+        if options.sampling == UInt32(ACCEL_MODEL_SETTINGS) {
+            self.init(try model.text().generation, seed: options.seed)
+        } else {
+            self.init()
+        }
         maxTokens = try number(options.max_tokens, atMost: most, "\(place).max_tokens").map { Int($0) } ?? 256
         switch Int(options.sampling) {
         case Int(ACCEL_GREEDY): sampling = .greedy
@@ -26,9 +44,11 @@ extension GenerationOptions {
             sampling = .random(
                 temperature: options.temperature == 0 ? 1 : options.temperature,
                 topK: try number(options.top_k, atMost: most, "\(place).top_k").map { Int($0) },
-                topP: options.top_p == 0 ? 1 : options.top_p, seed: options.seed)
+                topP: options.top_p == 0 ? 1 : options.top_p, minP: options.min_p, seed: options.seed)
+        case Int(ACCEL_MODEL_SETTINGS): break
         default: throw AccelError(.invalid, "there is no sampling \(options.sampling)", at: "\(place).sampling")
         }
+        if options.repetition_penalty != 0 { repetitionPenalty = options.repetition_penalty }
         if options.stop_tokens != nil || options.stop_token_count != 0 {
             stopTokens = Set(try array(options.stop_tokens, options.stop_token_count, "\(place).stop_tokens"))
         }
@@ -81,10 +101,25 @@ extension AccelTensor {
         try HandleTable.all.give(to: stream, "stream") { () throws(AccelError) in
             let object = try HandleTable.all.object(session, as: SessionObject.self)
             let given = try CStruct.read(try required(options, "options"), "accel_generation")
+            let options = try GenerationOptions(given, of: object.session.model)
+            let prompts = [given.tokens != nil, given.prompt != nil, given.messages != nil].count { $0 }
+            guard prompts <= 1 else {
+                throw AccelError(
+                    .invalid, expected: "tokens, a prompt or messages", found: "\(prompts) of them", at: "accel_generation")
+            }
+            if given.prompt != nil {
+                let text = try string(given.prompt, "accel_generation.prompt")
+                let stream = try object.session.generate(prompt: text, options)
+                return StreamObject(stream.tokens, as: stream, of: object)
+            }
+            if given.messages != nil {
+                let messages = try ChatMessage.list(try string(given.messages, "accel_generation.messages"))
+                let stream = try object.session.generate(answering: messages, options)
+                return StreamObject(stream.tokens, as: stream, of: object)
+            }
             let prompt = try array(given.tokens, given.token_count, "accel_generation.tokens")
-            let made = object.session.generate(
-                from: prompt, try GenerationOptions(given, of: object.session.model))
-            return StreamObject(made, of: object)
+            let stream = object.session.generate(from: prompt, options)
+            return StreamObject(stream, as: try? object.session.text(of: stream, options), of: object)
         }
     }
 }
@@ -103,6 +138,41 @@ extension AccelTensor {
         if let next { target.pointee = next } else { hasEnded = true }
     }
     return hasEnded ? accel_status(ACCEL_END) : status
+}
+
+@c @implementation public func accel_stream_next_text(
+    _ stream: OpaquePointer?, _ text: UnsafeMutablePointer<UnsafePointer<CChar>?>?,
+    _ error: UnsafeMutablePointer<accel_error>?
+) -> accel_status {
+    var hasEnded = false
+    let status = attempt(error) { () throws(AccelError) in
+        let target = try required(text, "text")
+        let object = try HandleTable.all.object(stream, as: StreamObject.self)
+        guard let stream = object.text else {
+            throw AccelError(.unsupported, "the package has no tokenizer", at: object.session.session.model.package.path)
+        }
+        let piece = try object.session.alone { _ throws(AccelError) in
+            var iterator = stream.makeAsyncIterator()
+            return try await iterator.next()
+        }
+        if let piece { target.pointee = object.lend(piece) } else { hasEnded = true }
+    }
+    return hasEnded ? accel_status(ACCEL_END) : status
+}
+
+extension ChatMessage {
+    /// The messages of a JSON list.
+    fileprivate static func list(_ text: String) throws(AccelError) -> [ChatMessage] {
+        let place = "accel_generation.messages"
+        do {
+            let list = JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: place), file: place)
+            return try list.array().map { message in
+                ChatMessage(role: try message["role"].string(), content: try message["content"].string())
+            }
+        } catch {
+            throw AccelError(.invalid, "\(error)")
+        }
+    }
 }
 
 extension GenerationSummary.Reason {

@@ -45,6 +45,11 @@ struct DecodingFunctions: Sendable {
 
     /// The runs for some tokens of a sequence, whose other tokens up to there the states hold.
     func runs(over tokens: Range<Int>) -> [(block: Block, taken: TokenBlocks.Block)] {
+        runs(over: tokens, by: blocks)
+    }
+
+    /// - Parameter blocks: those that may run.
+    func runs(over tokens: Range<Int>, by blocks: [Block]) -> [(block: Block, taken: TokenBlocks.Block)] {
         let layout = TokenBlocks(
             lengths: blocks.map(\.length), capacity: capacity,
             padded: Set(blocks.filter(\.hasAllLogits).map(\.length)),

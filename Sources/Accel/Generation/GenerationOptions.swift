@@ -9,14 +9,17 @@ public struct GenerationOptions: Sendable {
         ///   - temperature: what the logits are divided by before; above 0.
         ///   - topK: only so many tokens of the largest logits are considered; nil for all.
         ///   - topP: of these, the fewest whose probabilities add up to at least this; from 0 to 1.
+        ///   - minP: of these, those whose probability is at least this share of the likeliest one's; from 0 to 1.
         ///   - seed: the same seed chooses the same tokens from the same logits.
-        case random(temperature: Float = 1, topK: Int? = nil, topP: Float = 1, seed: UInt64)
+        case random(temperature: Float = 1, topK: Int? = nil, topP: Float = 1, minP: Float = 0, seed: UInt64)
     }
 
     /// The number of tokens, at most.
     public var maxTokens: Int
     /// How the next token is chosen.
     public var sampling: Sampling
+    /// The logits of tokens that are in the prompt or were generated are divided by this, or multiplied if they are below 0; above 0.
+    public var repetitionPenalty: Float = 1
     /// The tokens after which nothing is generated; nil for those of the package (`AccelModel.stopTokens`). They are part of
     /// the stream.
     public var stopTokens: Set<Int64>?
@@ -42,12 +45,16 @@ public struct GenerationOptions: Sendable {
             AccelError(.invalid, expected: expected, found: found, at: place)
         }
         guard maxTokens >= 0 else { throw AccelError(.invalid, "\(maxTokens) tokens are asked for", at: place) }
-        guard case .random(let temperature, let topK, let topP, _) = sampling else { return }
+        guard repetitionPenalty.isFinite, repetitionPenalty > 0 else {
+            throw refuse("a repetition penalty above 0", "\(repetitionPenalty)")
+        }
+        guard case .random(let temperature, let topK, let topP, let minP, _) = sampling else { return }
         guard temperature.isFinite, temperature > 0 else {
             throw refuse("a temperature above 0", "\(temperature)")
         }
         guard topK ?? 1 >= 1 else { throw refuse("a topK of 1 or more", "\(topK ?? 0)") }
         guard 0...1 ~= topP else { throw refuse("a topP from 0 to 1", "\(topP)") }
+        guard 0...1 ~= minP else { throw refuse("a minP from 0 to 1", "\(minP)") }
     }
 }
 
@@ -77,6 +84,12 @@ public struct GenerationSummary: Sendable {
     public let promptTokens: Int, promptDuration: Duration
     /// Generated tokens, and the time of their runs, that of the prompt not included.
     public let generatedTokens: Int, generationDuration: Duration
+
+    /// Tokens of the prompt that ran, per second; 0 without any.
+    public var promptTokensPerSecond: Double {
+        let seconds = promptDuration / .seconds(1)
+        return seconds > 0 ? Double(promptTokens) / seconds : 0
+    }
 
     /// Runs of one token, per second of generation; 0 without any.
     public var tokensPerSecond: Double {

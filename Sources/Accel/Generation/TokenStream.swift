@@ -45,7 +45,8 @@ final class Generation: @unchecked Sendable {
 
     init(_ session: AccelSession, _ prompt: [Int64], _ options: GenerationOptions) {
         (self.session, self.prompt, self.options) = (session, prompt, options)
-        (sampler, tokens) = (Sampler(options.sampling), prompt)
+        sampler = Sampler(options.sampling, repetitionPenalty: options.repetitionPenalty)
+        tokens = prompt
     }
 
     fileprivate var hasEnded: Bool { summary.withLock { $0 != nil } }
@@ -150,7 +151,8 @@ extension AccelSession {
             next = try outputs[block.logits.name].withSpan(of: Float.self) { logits throws(AccelError) in
                 let width = block.logits.shape.dimensions.last ?? 0
                 let end = block.hasAllLogits ? taken.rows.upperBound * width : logits.count
-                return try generation.sampler.choose(from: logits.extracting(first: end).extracting(last: width))
+                return try generation.sampler.choose(
+                    from: logits.extracting(first: end).extracting(last: width), after: all)
             }
         }
         guard let next else {

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelFrontEnds
 public import AccelPackages
 
 /// A model that is open and ready to run: one copy of the weights for all functions, sessions and threads.
@@ -38,6 +39,8 @@ public final class AccelModel: Sendable {
     public let functions: [FunctionDescription]
     let loaded: any LoadedModel
     let pool: SessionPool
+    /// The text at its ends, once it was asked for.
+    let frontEnd = Locked<TextFrontEnd?>(nil)
     /// Keeps a cached package where it is.
     private let lease: CachedPackage?
     /// Keeps a stored version where it is, and decides about it.

@@ -1,15 +1,14 @@
-import Accel
 import AccelByteIO
 import AccelPlatform
 
 /// Runs asynchronous work on the thread that waits for it: no other thread is needed, so that callbacks may wait, too.
-final class WaitingThread: TaskExecutor {
+package final class WaitingThread: TaskExecutor {
     private let jobs = WorkQueue<UnownedJob>()
 
     /// Those that nobody waits in. They are never freed: who has given the last job may still be about to leave the lock.
     private static let idle = Locked<[WaitingThread]>([])
 
-    func enqueue(_ job: consuming ExecutorJob) { jobs.add(UnownedJob(job)) }
+    package func enqueue(_ job: consuming ExecutorJob) { jobs.add(UnownedJob(job)) }
 
     private func drain() {
         let executor = asUnownedTaskExecutor()
@@ -18,7 +17,7 @@ final class WaitingThread: TaskExecutor {
 
     /// Returns what `body` returns.
     /// - Parameter isCancelled: is asked every 10 ms, by a thread of its own, and cancels the task of `body`; nil if nothing does.
-    static func wait<Success: Sendable>(
+    package static func wait<Success: Sendable>(
         until isCancelled: (@Sendable () -> Bool)? = nil,
         for body: @escaping @Sendable () async throws(AccelError) -> Success
     ) throws(AccelError) -> Success {

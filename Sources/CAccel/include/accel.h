@@ -250,11 +250,12 @@ accel_status accel_snapshot_release(accel_snapshot *snapshot);
 /* Tokens that a session generates. Each one is computed when it is asked for. */
 typedef struct accel_stream accel_stream;
 
-enum { ACCEL_GREEDY = 0, ACCEL_RANDOM = 1 };
+/* ACCEL_MODEL_SETTINGS: as the model's author says in generation_config.json, which also gives the temperature and the limits. */
+enum { ACCEL_GREEDY = 0, ACCEL_RANDOM = 1, ACCEL_MODEL_SETTINGS = 2 };
 
 typedef struct accel_generation {
     uint32_t struct_size;
-    uint32_t sampling; /* ACCEL_GREEDY or ACCEL_RANDOM */
+    uint32_t sampling; /* ACCEL_GREEDY, ACCEL_RANDOM or ACCEL_MODEL_SETTINGS */
     /* The whole sequence from its first token: what the session holds of it does not run again. */
     const int64_t *tokens;
     size_t token_count;
@@ -272,6 +273,12 @@ typedef struct accel_generation {
     /* Inputs beside tokens and position, which are copied: the same for each run. */
     const accel_tensor *inputs;
     size_t input_count;
+    /* A text in place of tokens, which goes to the model as it is; NULL: none. */
+    const char *prompt;
+    /* A conversation in place of tokens, by the model's chat template: a JSON list of objects with role and content; NULL: none. */
+    const char *messages;
+    float min_p;              /* 0: none */
+    float repetition_penalty; /* 0: 1 */
 } accel_generation;
 
 /* Why a stream has ended. */
@@ -299,9 +306,22 @@ accel_status accel_session_generate(
     accel_session *session, const accel_generation *options, accel_stream **stream, accel_error *error);
 /* Computes the next token. ACCEL_END after the last one, also when the stream was cancelled or its time is over: the summary says why. */
 accel_status accel_stream_next(accel_stream *stream, int64_t *token, accel_error *error);
+/* Computes the next piece of text, of one or more whole characters; stop tokens are not part of it. The text lives until the next call
+ * of the stream. ACCEL_UNSUPPORTED for a model without a tokenizer. */
+accel_status accel_stream_next_text(accel_stream *stream, const char **text, accel_error *error);
 /* summary: filled in; its struct_size has to be set. While the stream goes on its reason is ACCEL_NOT_ENDED, and its numbers are 0. */
 accel_status accel_stream_summary(accel_stream *stream, accel_summary *summary, accel_error *error);
 accel_status accel_stream_release(accel_stream *stream);
+
+/* ---- texts ------------------------------------------------------------------------------------------------------------ */
+
+/* A vector of each text: the model's embedding, else the mean of its hidden states.
+ * texts: count strings; one that is longer than the model takes is an error, unless truncate is not 0.
+ * vectors: memory for capacity numbers, row by row; NULL with a capacity of 0 asks for the width alone.
+ * width: the numbers of a vector. */
+accel_status accel_model_embed(
+    accel_model *model, const char *const *texts, size_t count, int32_t truncate, float *vectors, size_t capacity, size_t *width,
+    accel_error *error);
 
 /* ---- stores --------------------------------------------------------------------------------------------------------- */
 

@@ -107,6 +107,18 @@ public:
         call(accel_model_function, get(), name, &found);
         return Function(found);
     }
+    // A vector of each text.
+    std::vector<std::vector<float>> embed(const std::vector<std::string> &texts, bool truncate = false) const {
+        std::vector<const char *> pointers;
+        for (const std::string &text : texts) pointers.push_back(text.c_str());
+        size_t width = 0;
+        call(accel_model_embed, get(), pointers.data(), pointers.size(), truncate ? 1 : 0, nullptr, size_t(0), &width);
+        std::vector<float> all(width * texts.size());
+        call(accel_model_embed, get(), pointers.data(), pointers.size(), truncate ? 1 : 0, all.data(), all.size(), &width);
+        std::vector<std::vector<float>> vectors;
+        for (size_t row = 0; row < texts.size(); row++) vectors.emplace_back(all.begin() + row * width, all.begin() + (row + 1) * width);
+        return vectors;
+    }
 
 private:
     static accel_model *open(const char *source, const accel_options *options) {
@@ -122,6 +134,13 @@ public:
     explicit Stream(accel_stream *stream) : Handle(stream) {}
     // false after the last one.
     bool next(int64_t &token) { return call(accel_stream_next, get(), &token) == ACCEL_OK; }
+    // false after the last piece.
+    bool next(std::string &text) {
+        const char *piece = nullptr;
+        bool more = call(accel_stream_next_text, get(), &piece) == ACCEL_OK;
+        if (more) text = piece;
+        return more;
+    }
     accel_summary summary() const {
         accel_summary summary = make<accel_summary>();
         call(accel_stream_summary, get(), &summary);

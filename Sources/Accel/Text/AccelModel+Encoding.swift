@@ -1,0 +1,201 @@
+import AccelByteIO
+import AccelFrontEnds
+import AccelPrograms
+import AccelPlatform
+import AccelText
+
+/// A class with its score.
+public struct ScoredLabel: Equatable, Sendable {
+    /// The name of the class, by the model's configuration; else `LABEL_` and its number.
+    public let label: String
+    /// The probability, from 0 to 1.
+    public let score: Float
+}
+
+/// A part of a text with the likeliest class of its token.
+public struct LabelledToken: Equatable, Sendable {
+    /// The part of the text, in bytes of its UTF-8.
+    public let range: Range<Int>
+    /// The class and its probability.
+    public let label: ScoredLabel
+}
+
+/// A token that may stand in the place of a mask.
+public struct MaskFilling: Equatable, Sendable {
+    /// The text of the token.
+    public let token: String
+    /// The probability, from 0 to 1.
+    public let score: Float
+}
+
+extension AccelModel {
+    /// Returns a vector for each text: the model's embedding, else the mean of its hidden states over the tokens.
+    /// - Parameter truncates: texts that are too long lose their end; otherwise they are an error.
+    /// - Throws: `AccelError`: (unsupported) if the package has no tokenizer, or no function that takes whole texts; (invalid) for a text
+    ///   that is too long.
+    public func embed(_ texts: [String], truncates: Bool = false) async throws(AccelError) -> [[Float]] {
+        let functions = try TextFunctions(self, outputs: [.embedding, .hiddenStates], for: "vectors")
+        let encodings = try functions.encodings(texts.map { ($0, nil) }, truncates: truncates)
+        var vectors = [[Float]](repeating: [], count: texts.count)
+        try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
+            guard let output = function.output(.embedding, .hiddenStates) else { return }
+            let values = try outputs[output.name].row(row)
+            guard output.role.kind == .hiddenStates else {
+                vectors[index] = values
+                return
+            }
+            let (width, count) = (output.shape.dimensions.last ?? 1, encodings[index].ids.count)
+            vectors[index] = (0..<width).map { column in
+                (0..<count).reduce(Float(0)) { $0 + values[$1 * width + column] } / Float(max(count, 1))
+            }
+        }
+        return vectors
+    }
+
+    /// The numbers of the vectors that `embed` returns.
+    /// - Throws: `AccelError` (unsupported) if the package has no tokenizer, or no function that takes whole texts.
+    public func embeddingWidth() throws(AccelError) -> Int {
+        let functions = try TextFunctions(self, outputs: [.embedding, .hiddenStates], for: "vectors")
+        return functions.functions[0].output(.embedding, .hiddenStates)?.shape.dimensions.last ?? 0
+    }
+
+    /// Returns a vector of a text.
+    /// - Parameters: as for `embed(_:truncates:)`.
+    public func embed(text: String, truncates: Bool = false) async throws(AccelError) -> [Float] {
+        try await embed([text], truncates: truncates)[0]
+    }
+
+    /// Returns the classes of each text, or pair of texts, with their probabilities, the likeliest one first. A model with one class, such as
+    /// a reranker, gives a score from 0 to 1.
+    /// - Throws: as `embed`.
+    public func classify(
+        _ texts: [(text: String, second: String?)], truncates: Bool = false
+    ) async throws(AccelError) -> [[ScoredLabel]] {
+        let functions = try TextFunctions(self, outputs: [.logits], for: "scores of classes")
+        let encodings = try functions.encodings(texts, truncates: truncates)
+        let labels = try text().labels
+        var results = [[ScoredLabel]](repeating: [], count: texts.count)
+        try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
+            guard let output = function.output(.logits), output.shape.rank == 2 else {
+                throw AccelError(.unsupported, "the logits are not those of whole texts", at: self.package.path)
+            }
+            let logits = try outputs[output.name].row(row)
+            let scores = logits.count == 1 ? [1 / (1 + exp(-logits[0]))] : softmax(logits[...])
+            results[index] = scores.enumerated().map { ScoredLabel(label: labels.name($0), score: $1) }
+                .sorted { $0.score > $1.score }
+        }
+        return results
+    }
+
+    /// Returns the class of each token of a text; special tokens are left out.
+    /// - Throws: as `embed`.
+    public func label(tokensOf text: String, truncates: Bool = false) async throws(AccelError) -> [LabelledToken] {
+        let functions = try TextFunctions(self, outputs: [.logits], for: "scores of classes")
+        let encodings = try functions.encodings([(text, nil)], truncates: truncates)
+        let labels = try self.text().labels
+        var results: [LabelledToken] = []
+        try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
+            guard let output = function.output(.logits), output.shape.rank == 3 else {
+                throw AccelError(.unsupported, "the logits are not those of tokens", at: self.package.path)
+            }
+            let (values, width) = (try outputs[output.name].row(row), output.shape.dimensions[2])
+            for (position, range) in encodings[index].offsets.enumerated() where !range.isEmpty {
+                let scores = softmax(values[position * width..<(position + 1) * width])
+                let best = scores.indices.max { scores[$0] < scores[$1] } ?? 0
+                results.append(
+                    LabelledToken(range: range, label: ScoredLabel(label: labels.name(best), score: scores[best])))
+            }
+        }
+        return results
+    }
+
+    /// Returns the likeliest tokens in the place of each mask of a text, such as `[MASK]`.
+    /// - Throws: as `embed`; `AccelError` (invalid) for a text without a mask.
+    public func fill(masksOf text: String, count: Int = 5, truncates: Bool = false) async throws(AccelError)
+        -> [[MaskFilling]]
+    {
+        let frontEnd = try self.text()
+        let functions = try TextFunctions(self, outputs: [.logits], for: "scores of tokens")
+        let encodings = try functions.encodings([(text, nil)], truncates: truncates)
+        let name = frontEnd.specialToken("mask_token") ?? "[MASK]"
+        guard let mask = frontEnd.tokenizer.tokenID(of: name), encodings[0].ids.contains(mask) else {
+            throw AccelError(.invalid, "the text has no \(name)", at: package.path)
+        }
+        var results: [[MaskFilling]] = []
+        try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
+            guard let output = function.output(.logits), output.shape.rank == 3 else {
+                throw AccelError(.unsupported, "the logits are not those of tokens", at: self.package.path)
+            }
+            let (values, width) = (try outputs[output.name].row(row), output.shape.dimensions[2])
+            for (position, id) in encodings[index].ids.enumerated() where id == mask {
+                let scores = softmax(values[position * width..<(position + 1) * width])
+                let best = scores.indices.sorted { scores[$0] > scores[$1] }.prefix(count)
+                results.append(
+                    best.map { MaskFilling(token: frontEnd.tokenizer.decode([TokenID($0)], skipSpecialTokens: false), score: scores[$0]) })
+            }
+        }
+        return results
+    }
+}
+
+extension AccelModel {
+    /// Returns the logits at tokens of a text that are masked, with the tokens that were there.
+    /// - Parameter step: each `step`-th token of the text is masked, special ones excepted.
+    /// - Throws: as `embed`; `AccelError` (unsupported) for a tokenizer without a mask.
+    package func maskedLogits(
+        of text: String, each step: Int
+    ) async throws(AccelError) -> [(token: Int, logits: [Float])] {
+        let frontEnd = try self.text()
+        let functions = try TextFunctions(self, outputs: [.logits], for: "scores of tokens")
+        var encodings = try functions.encodings([(text, nil)], truncates: true)
+        guard let mask = frontEnd.specialToken("mask_token").flatMap(frontEnd.tokenizer.tokenID) else {
+            throw AccelError(.unsupported, "the tokenizer has no mask", at: package.path)
+        }
+        let positions = encodings[0].ids.indices.filter { !encodings[0].offsets[$0].isEmpty }
+            .enumerated().filter { ($0.offset + 1) % step == 0 }.map(\.element)
+        let tokens = positions.map { Int(encodings[0].ids[$0]) }
+        for position in positions { encodings[0].ids[position] = mask }
+        var rows: [[Float]] = []
+        try await functions.run(encodings) { function, outputs, row, _ throws(AccelError) in
+            guard let output = function.output(.logits), output.shape.rank == 3 else {
+                throw AccelError(.unsupported, "the logits are not those of tokens", at: self.package.path)
+            }
+            let (values, width) = (try outputs[output.name].row(row), output.shape.dimensions[2])
+            rows = positions.map { Array(values[$0 * width..<($0 + 1) * width]) }
+        }
+        return zip(tokens, rows).map { ($0, $1) }
+    }
+}
+
+extension TextFunctions {
+    fileprivate func encodings(
+        _ texts: [(text: String, second: String?)], truncates: Bool
+    ) throws(AccelError) -> [Encoding] {
+        var encodings: [Encoding] = []
+        for (text, second) in texts {
+            encodings.append(try encoding(of: text, with: second, truncates: truncates).encoding)
+        }
+        return encodings
+    }
+}
+
+extension [Int: String] {
+    fileprivate func name(_ number: Int) -> String { self[number] ?? "LABEL_\(number)" }
+}
+
+extension AccelTensor {
+    /// The elements of a row of the first dimension.
+    fileprivate func row(_ index: Int) throws(AccelError) -> [Float] {
+        let width = shape.count / max(shape.dimensions.first ?? 1, 1)
+        return try withSpan(of: Float.self) { span in (index * width..<(index + 1) * width).map { span[$0] } }
+    }
+}
+
+private func softmax(_ logits: ArraySlice<Float>) -> [Float] {
+    let largest = logits.max() ?? 0
+    let weights = logits.map { exp(Double($0 - largest)) }
+    let total = weights.reduce(0, +)
+    return weights.map { Float($0 / total) }
+}
+
+private func exp(_ value: Float) -> Float { Float(exp(Double(value))) }

@@ -1,0 +1,141 @@
+import AccelByteIO
+import AccelCPURuntime
+import AccelFrontEnds
+import AccelPrograms
+import AccelTensors
+import AccelText
+
+/// The functions of a model that take whole texts: tokens, a mask of them and the texts' numbers, and nothing else.
+struct TextFunctions: Sendable {
+    /// A function for `batch` texts of at most `length` tokens.
+    struct Function: Sendable {
+        let description: FunctionDescription
+        let batch, length: Int
+        let tokens: FunctionDescription.Port
+        let mask, types: FunctionDescription.Port?
+    }
+    let functions: [Function]
+    private let frontEnd: TextFrontEnd
+    private let model: AccelModel
+    private let padding: TokenID
+
+    /// - Throws: `AccelError` (unsupported) if no function takes texts and has an output of one of the kinds.
+    init(_ model: AccelModel, outputs kinds: Set<RoleKind>, for purpose: String) throws(AccelError) {
+        self.model = model
+        frontEnd = try model.text()
+        functions = model.functions.compactMap(Function.init)
+            .filter { $0.description.outputs.contains { kinds.contains($0.role.kind) } }
+            .sorted { ($0.length, $0.batch) < ($1.length, $1.batch) }
+        guard !functions.isEmpty else {
+            throw AccelError(
+                .unsupported, "no function takes the tokens of a whole text and returns \(purpose)",
+                at: model.package.path)
+        }
+        padding = frontEnd.specialToken("pad_token").flatMap(frontEnd.tokenizer.tokenID) ?? 0
+    }
+
+    /// The tokens of a text, or of two texts that are compared.
+    /// - Parameter truncates: a text that is too long loses its end; otherwise it is an error.
+    func encoding(
+        of text: String, with second: String? = nil, truncates: Bool
+    ) throws(AccelError) -> (encoding: Encoding, lost: Int) {
+        do {
+            var encoding =
+                try second.map { try frontEnd.tokenizer.encodePair(text, $0) }
+                ?? frontEnd.tokenizer.encoding(of: text)
+            let limit = min(functions[functions.count - 1].length, frontEnd.longestText ?? .max)
+            let lost = encoding.ids.count - limit
+            guard lost > 0 else { return (encoding, 0) }
+            guard truncates else {
+                throw AccelError(
+                    .invalid, "the text has \(encoding.ids.count) tokens, and the model takes \(limit)",
+                    at: model.package.path)
+            }
+            encoding = try shortened(text, second, to: limit)
+            return (encoding, lost)
+        } catch { throw AccelError(error, at: model.package.path) }
+    }
+
+    /// Takes tokens from the end of the longer text, as transformers does, so that those around the text stay.
+    private func shortened(_ text: String, _ second: String?, to limit: Int) throws -> Encoding {
+        var texts = [text] + (second.map { [$0] } ?? [])
+        while true {
+            let encoding =
+                texts.count == 2
+                ? try frontEnd.tokenizer.encodePair(texts[0], texts[1]) : try frontEnd.tokenizer.encoding(of: texts[0])
+            let over = encoding.ids.count - limit
+            guard over > 0 else { return encoding }
+            let longer = texts.indices.max { texts[$0].utf8.count < texts[$1].utf8.count } ?? 0
+            let offsets = try frontEnd.tokenizer.encoding(of: texts[longer], addSpecialTokens: false).offsets
+            guard offsets.count > 1 else {
+                throw RequestError("the special tokens around a text leave no room for it in \(limit) tokens")
+            }
+            // The end of the first token that goes may lie within the one before it: at least one token goes.
+            let kept = max(offsets.count - max(over, 1), 1)
+            texts[longer] = String(decoding: texts[longer].utf8.prefix(offsets[kept - 1].upperBound), as: UTF8.self)
+        }
+    }
+
+    /// Runs texts together, as many at a time as there are rows. `body` gets the outputs, the row of a text in them, and its index.
+    func run(
+        _ encodings: [Encoding], _ body: (Function, Outputs, _ row: Int, _ index: Int) throws(AccelError) -> Void
+    ) async throws(AccelError) {
+        var waiting = Array(encodings.indices)
+        while let first = waiting.first {
+            // The shortest functions that take the first text, and then the one with the most rows that are filled.
+            let count = encodings[first].ids.count
+            guard let length = functions.first(where: { $0.length >= count })?.length else {
+                throw AccelError(
+                    .invalid, "the text has \(count) tokens, and the model takes \(functions.last?.length ?? 0)",
+                    at: model.package.path)
+            }
+            let fitting = waiting.filter { encodings[$0].ids.count <= length }
+            let candidates = functions.filter { $0.length == length }
+            let function = candidates.last { $0.batch <= fitting.count } ?? candidates[0]
+            let taken = Array(fitting.prefix(function.batch))
+            let outputs = try await model.function(function.description.name)(
+                try inputs(taken.map { encodings[$0] }, for: function))
+            for (row, index) in taken.enumerated() { try body(function, outputs, row, index) }
+            waiting.removeAll { taken.contains($0) }
+        }
+    }
+
+    /// Rows without a text hold the first one again.
+    private func inputs(_ rows: [Encoding], for function: Function) throws(AccelError) -> AccelFunction.Inputs {
+        var inputs: AccelFunction.Inputs = [:]
+        func add(_ port: FunctionDescription.Port?, _ value: (Encoding, Int) -> Int64) throws(AccelError) {
+            guard let port else { return }
+            let numbers = (0..<function.batch).flatMap { row -> [Int64] in
+                let encoding = row < rows.count ? rows[row] : rows[0]
+                return (0..<function.length).map { value(encoding, $0) }
+            }
+            inputs[port.name] = try AccelTensor(numbers, function.batch, function.length)
+        }
+        let padding = Int64(padding)
+        try add(function.tokens) { $1 < $0.ids.count ? Int64($0.ids[$1]) : padding }
+        try add(function.mask) { $1 < $0.ids.count ? 1 : 0 }
+        try add(function.types) { $1 < $0.typeIDs.count ? Int64($0.typeIDs[$1]) : 0 }
+        return inputs
+    }
+}
+
+extension TextFunctions.Function {
+    fileprivate init?(_ function: FunctionDescription) {
+        func port(_ kind: RoleKind) -> FunctionDescription.Port? { function.inputs.first { $0.role.kind == kind } }
+        guard let tokens = port(.tokens), tokens.shape.rank == 2, function.states.isEmpty else { return nil }
+        (mask, types) = (port(.attentionMask), port(.tokenTypes))
+        // Without a mask padding would take part in attention.
+        guard mask != nil else { return nil }
+        let ports = [tokens] + [mask, types].compactMap(\.self)
+        guard ports.count == function.inputs.count,
+            ports.allSatisfy({ $0.elementType == .int64 && $0.shape == tokens.shape })
+        else { return nil }
+        (description, self.tokens) = (function, tokens)
+        (batch, length) = (tokens.shape.dimensions[0], tokens.shape.dimensions[1])
+    }
+
+    /// The first output of the kinds, in their order.
+    func output(_ kinds: RoleKind...) -> FunctionDescription.Port? {
+        kinds.lazy.compactMap { kind in description.outputs.first { $0.role.kind == kind } }.first
+    }
+}
