@@ -37,6 +37,7 @@ struct OptionTableTests {
             case .flag: Issue.record("--\(option.name) is a flag with a default")
             case .integer(let range): #expect(Int(value).map(range.contains) == true, "\(option.name)")
             case .seconds: #expect((Double(value) ?? 0) > 0, "\(option.name)")
+            case .decimal(let range): #expect(Double(value).map(range.contains) == true, "\(option.name)")
             case .words(let words): #expect(words.contains(value), "\(option.name)")
             case .text, .input, .output, .location: #expect(!value.isEmpty, "\(option.name)")
             }
@@ -69,7 +70,11 @@ struct OptionTableTests {
     func examples(_ name: String) throws {
         let command = try command(name)
         for example in command.examples {
-            let words = example.split(separator: " ").map(String.init)
+            // A text in quotes is one word.
+            let words = example.split(separator: "'", omittingEmptySubsequences: false).enumerated().flatMap {
+                index, part in
+                index.isMultiple(of: 2) ? part.split(separator: " ").map(String.init) : [String(part)]
+            }
             #expect(words.prefix(2) == ["accelc", name])
             _ = try Arguments(Array(words.dropFirst(2)), for: command)
         }

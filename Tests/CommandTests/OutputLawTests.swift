@@ -21,7 +21,7 @@ struct OutputLawTests {
                     // What is written is no input.
                     #expect(
                         !option.help.contains(/\b(to write|write the|written)\b/), "\(command.name) --\(option.name)")
-                case .flag, .integer, .seconds, .words: break
+                case .flag, .integer, .seconds, .decimal, .words: break
                 }
             }
         }

@@ -75,6 +75,9 @@ public final class SharedFolder: Sendable {
         }
     }
 
+    /// The folder itself, for tests that only read it.
+    public var path: String { get throws { try made.get() } }
+
     /// Runs `body` in a copy of the entries that are wanted (all, unless said otherwise), which is removed afterwards. Hidden entries
     /// are not copied.
     @discardableResult

@@ -120,14 +120,14 @@ struct ParityTests {
             }
             // Two samples at once and one: of three samples these are two runs, where the first sample comes again, and three.
             for (samples, runs) in [(1, 2), (3, 5)] {
-                let report = try parity.check(.init(inputs: .file(try write([samples, 5]))))
+                let report = try parity.check(.init(inputs: .file(InputFile(try write([samples, 5])))))
                 #expect(report.exitStatus == .success)
                 #expect(report.notCompared.isEmpty)
                 #expect(report.inputs == "file in.safetensors" + (runs > 2 ? "; \(runs) runs" : "") + padded)
                 #expect(Set(report.outputs.map(\.function)) == Set(program.functions.map(\.name)))
             }
             let wrong = try write([5])
-            let error = #expect(throws: RequestError.self) { try parity.check(.init(inputs: .file(wrong))) }
+            let error = #expect(throws: RequestError.self) { try parity.check(.init(inputs: .file(InputFile(wrong)))) }
             #expect(error?.exitStatus == .unavailable)
             #expect(error?.description.contains("I64[5]") == true && error?.description.contains("I64[2,8]") == true)
         }

@@ -30,7 +30,7 @@ struct SampleDecodingTests {
             let path = "\(folder)/samples.safetensors"
             try SafetensorsWriter.write(tensors, to: path, as: .outputs)
             return try Parity(of: .planned(package), against: reference)
-                .check(.init(stages: [.graph, .outputs], inputs: .file(path)))
+                .check(.init(stages: [.graph, .outputs], inputs: .file(InputFile(path))))
         }
     }
 

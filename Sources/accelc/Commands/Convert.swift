@@ -72,7 +72,7 @@ enum ConvertCommand: Command {
             let received = made.weights.received == 0 ? "" : " (\(made.weights.received) from the server)"
             console.detail("weights: \(made.weights.found) found in the cache\(received), \(made.weights.made) made")
         }
-        if !made.lacksTokenizer { summary.missingTokenizer.map(console.note) }
+        summary.missingTokenizer.map(console.note)
         return made.comparison.map { CacheChoice.report($0, console) } ?? .success
     }
 

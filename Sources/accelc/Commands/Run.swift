@@ -1,45 +1,48 @@
 import Accel
 import AccelByteIO
 import AccelCPURuntime
+import AccelFrontEnds
 import AccelPackages
 import AccelPrograms
 import AccelTensors
 
 enum RunCommand: Command {
     static let name = "run"
-    static let summary = "run the functions of a package on tensors of a safetensors file"
-    static let package = Positional("PACKAGE", "a package (folder or zip)", takes: [.package])
+    static let summary = "run a model on a prompt, a conversation, texts, or the tensors of a file"
+    static let package = Positional(
+        "MODEL", "a package (folder or zip), or a model, which becomes a package in the cache", takes: PathKind.models)
     static let inputs = Option(
         "inputs", .input("FILE"),
         "a safetensors file with a tensor for each input, called NAME or in.NAME; samples are rows of its tensors, and run one after the "
             + "other, as many at a time as the function takes; of further files, tokens follow, and other tensors replace those of the same name",
-        isRequired: true, isRepeatable: true, takes: [.tensors])
+        isRepeatable: true, takes: [.tensors])
     static let outputs = Option(
         "outputs", .output("FILE") { _ in TensorFileKind.outputs.output },
-        "the safetensors file to write the outputs to")
+        "the safetensors file to write the outputs to", needs: tensors)
     static let generate = Option(
         "generate", .integer(1...1_000_000),
-        "after the sequence go on with so many tokens at most, each the likeliest one; a row of a batch that has ended repeats its "
-            + "stop token")
+        "go on with so many tokens at most; after --inputs each is the likeliest one, and a row of a batch that has ended repeats its "
+            + "stop token (default of text: 1024)", excludes: ["text"])
     static let stop = Option(
         "stop-token", .text("N,.."),
         "the tokens that end the generated ones; none for no end (default: the model's own, eos_token_id)",
-        isRepeatable: true, needs: [.option("generate")])
+        isRepeatable: true, needs: [.option("generate")] + TextOptions.generating)
     static let states = Option(
         "save-states", .output("FILE") { _ in TensorFileKind.states.output },
         "the safetensors file to write what the states hold at the end to; of a decoder with the position, and after --generate with the "
-            + "last generated token, so that it is the --inputs of a run that goes on")
+            + "last generated token, so that it is the --inputs of a run that goes on", needs: tensors)
     static let function = Option(
         "function", .text("NAME"),
         "the function to run, or the beginning of its name; of a decoder the one for the first block (default: the one whose "
-            + "inputs fit)")
+            + "inputs fit)", needs: tensors)
     static let backend = Option(
         "backend", .words(Backends.standard.all.map(\.id.rawValue)),
         "what runs the functions; reference: the plain meaning of each operator, slow, for small models",
         default: BackendID.cpu.rawValue, otherWords: OtherWords.backends)
     static let packed = Option(
         "packed-weights", .flag,
-        "keep the weights in the cache as this processor's kernels pack them; later runs map them and pack nothing")
+        "keep the weights in the cache as this processor's kernels pack them; later runs map them and pack nothing",
+        needs: tensors)
     static let times = Option(
         "repeat", .integer(1...1_000_000), "run so many times, each from the start", default: "1",
         needs: [.option("time"), .option("json")])
@@ -47,18 +50,23 @@ enum RunCommand: Command {
         "time", .flag,
         "print how long loading, preparing and running took, tokens per second of the prompt and of generation apart, the peak "
             + "memory, and what the session holds",
-        excludes: ["json"])
+        excludes: ["json"], needs: tensors)
     static let unchecked = Option(
         "no-check", .flag,
         "do not read the package against its digests first; accelc inspect --check does that apart",
         excludes: ["packed-weights"])
     static let profile = Option(
         "profile", .flag,
-        "print each kernel call: its time, its share, and the share of this machine's limits that it reaches")
+        "print each kernel call: its time, its share, and the share of this machine's limits that it reaches",
+        needs: tensors)
     static let trace = Option(
         "trace", .output("FILE") { _ in .trace },
-        "the file to write the times of the kernel calls to, for trace viewers such as Perfetto")
+        "the file to write the times of the kernel calls to, for trace viewers such as Perfetto", needs: tensors)
+    private static let tensors: [Option.Need] = [.option("inputs")]
     static let notes = """
+        A model that is no package is converted first, as accelc convert does it by default; the next run
+        finds the package in the cache.
+
         Every byte of PACKAGE is read and compared with its digest before the run. That is not part of
         the times that are printed, but of the peak memory; --no-check leaves it out. With
         --packed-weights it is done when they are packed.
@@ -86,19 +94,26 @@ enum RunCommand: Command {
           safetensors.numpy.save_file({"input_ids": numpy.array([ids])}, "prompt.safetensors")
         """
     static let examples = [
+        "accelc run smollm2.gguf --prompt 'Why is the sky blue?'",
+        "accelc run Qwen3-0.6B --chat --system 'Answer in one sentence.' --temperature 0.7",
+        "accelc run all-MiniLM-L6-v2 --text sentences.txt",
         "accelc run minilm.accelpkg --inputs in.safetensors --outputs out.safetensors",
         "accelc run llama.accelpkg --inputs prompt.safetensors --generate 64 --time",
         "accelc run whisper.accelpkg --inputs mel.safetensors --function encoder --outputs out.safetensors",
     ]
     static let positionals = [package]
     static let surplusOption: Option? = inputs
-    static let options = [
+    static let options = TextOptions.all + [
         inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
-        CacheChoice.folder,
-        CommonOptions.json,
+        RunnablePackage.compress, CacheChoice.folder, CommonOptions.json,
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        guard arguments.has(inputs) || TextOptions.modes.contains(where: arguments.has) else {
+            throw arguments.usage("needs \((TextOptions.modes + [inputs]).map { "--\($0.name)" }.joined(separator: " or "))")
+        }
+        let runnable = try RunnablePackage(arguments, console)
+        guard arguments.has(inputs) else { return try runText(runnable.package.path, arguments, console) }
         let inputFiles = arguments.all(inputs)
         let inputs = try inputFiles.map { path in
             FunctionInputs(try SafetensorsFile.reading { try SafetensorsFile(path) }.tensors, file: path)
@@ -106,7 +121,7 @@ enum RunCommand: Command {
 
         var timing = Timing()
         let (package, program, plans) = try timing.load {
-            let package = try AcceleratorPackage(at: try arguments.required(Self.package))
+            let package = runnable.package
             let program = try package.graph.planned()
             let plans = try RunPlan.plans(
                 program, try FunctionInputs(joining: inputs, for: program), function: arguments[function],
@@ -128,9 +143,6 @@ enum RunCommand: Command {
         if chosen.id != .cpu {
             try arguments.refuse(
                 [profile, trace, packed], "\(chosen.id.rawValue) runs no kernels", for: "the backend cpu")
-        }
-        if !arguments.has(packed) {
-            try arguments.refuse([CacheChoice.folder], "a run keeps nothing", for: "--packed-weights")
         }
         let recorder = arguments.has(profile) || arguments.has(trace) ? RunProfile() : nil
         let session = try timing.prepare {
@@ -188,6 +200,29 @@ enum RunCommand: Command {
         return .success
     }
 
+    /// Runs a package on text.
+    private static func runText(_ path: String, _ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+        var configuration = Configuration.automatic
+        configuration.threads = console.threads
+        let chosen = try Backends.standard.backend(named: arguments[backend] ?? BackendID.cpu.rawValue)
+        (configuration.backends, configuration.fallback) = (.only(chosen.id), .never)
+        let settings = configuration
+        let model = try waiting { try await AccelModel(.path(path), configuration: settings) }
+        if arguments.has(TextOptions.text) {
+            try TextEncodings(model: model, arguments: arguments, console: console).run()
+            return .success
+        }
+        let frontEnd = try model.text()
+        let options = TextOptions.generation(
+            frontEnd, maxTokens: arguments.integer(generate),
+            stopTokens: arguments.has(stop)
+                ? try stopTokens(arguments, vocabulary: frontEnd.vocabularySize) : nil, arguments)
+        try TextGeneration(
+            model: model, frontEnd: frontEnd, options: options, arguments: arguments, console: console
+        ).run()
+        return .success
+    }
+
     /// Reads the package against its digests, so that nothing is computed with damaged weights. This is not part of the times.
     private static func check(_ package: AcceleratorPackage, _ console: Console) throws {
         let progress = console.progress("checking", total: package.checkedFileCount)
@@ -199,11 +234,16 @@ enum RunCommand: Command {
     ) throws -> Set<Int64> {
         guard arguments.has(generate) else { return [] }
         guard arguments.has(stop) else { return try package.stopTokens() }
+        return try stopTokens(
+            arguments,
+            vocabulary: program.functions.compactMap { function in
+                function.input(.tokens).flatMap { function.interface.inputs[$0.name]?.integer("vocabulary") }
+            }.first)
+    }
+
+    private static func stopTokens(_ arguments: Arguments, vocabulary: Int?) throws -> Set<Int64> {
         let words = arguments.all(stop).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
         if words == ["none"] { return [] }
-        let vocabulary = program.functions.compactMap { function in
-            function.input(.tokens).flatMap { function.interface.inputs[$0.name]?.integer("vocabulary") }
-        }.first
         return Set(
             try words.map { word -> Int64 in
                 guard let token = Int64(word), token >= 0 else {

@@ -59,6 +59,12 @@ final class Console {
         emit(text + "\n", to: output)
     }
 
+    /// Prints a piece of a text that goes on, without an end of line.
+    func stream(_ piece: String) {
+        bar?.clear()
+        emit(piece, to: output)
+    }
+
     /// Prints the result as one machine-readable document.
     func print(_ document: JSON) {
         errorDocument.takeTurn()

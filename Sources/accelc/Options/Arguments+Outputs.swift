@@ -31,7 +31,7 @@ extension Arguments {
             switch option.kind {
             case .output(_, let kind): kinds.append(try kind(self))
             case .input: inputs += all(option).map { NamedPath(option, $0) }
-            case .location, .flag, .text, .integer, .seconds, .words: break
+            case .location, .flag, .text, .integer, .seconds, .decimal, .words: break
             }
         }
         guard !outputs.isEmpty else { return }

@@ -194,6 +194,12 @@ extension Arguments {
                     "takes a number of seconds above 0 for --\(option.name), found \"\(value)\"",
                     nearest: Text.seconds(of: value))
             }
+        case .decimal(let range):
+            guard let number = Double(value), range.contains(number) else {
+                throw usage(
+                    "takes a number from \(Text.number(range.lowerBound)) to \(Text.number(range.upperBound)) for "
+                        + "--\(option.name), found \"\(value)\"")
+            }
         case .words(let words):
             if words.contains(value) { break }
             let alike = words.filter { $0.lowercased() == value.lowercased() }

@@ -37,7 +37,7 @@ enum CompletionScript {
                 case .words(let values):
                     lines.append("                \(pattern)) words=\"\(values.joined(separator: " "))\" ;;")
                 case .location: lines.append("                \(pattern)) words= kind=-d ;;")
-                case .input, .output, .text, .integer, .seconds: lines.append("                \(pattern)) words= ;;")
+                case .input, .output, .text, .integer, .seconds, .decimal: lines.append("                \(pattern)) words= ;;")
                 }
             }
             lines.append("            esac ;;")
@@ -76,7 +76,7 @@ enum CompletionScript {
                     case .words(let words): return "\(text):value:(\(words.joined(separator: " ")))"
                     case .location: return "\(text):folder:_files -/"
                     case .input, .output: return "\(text):file:_files"
-                    case .text, .integer, .seconds: return "\(text):value:"
+                    case .text, .integer, .seconds, .decimal: return "\(text):value:"
                     }
                 }
             }
@@ -132,7 +132,7 @@ enum CompletionScript {
                 case .words(let words): line += " -x -a '\(words.joined(separator: " "))'"
                 case .location: line += " -x -a '(__fish_complete_directories)'"
                 case .input, .output: line += " -r -F"
-                case .text, .integer, .seconds: line += " -x"
+                case .text, .integer, .seconds, .decimal: line += " -x"
                 }
                 lines.append("\(line) -d '\(fishText(option.help))'")
             }

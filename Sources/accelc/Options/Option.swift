@@ -18,6 +18,7 @@ struct Option: Sendable {
         case integer(ClosedRange<Int>)
         /// A time in seconds: a decimal number above zero.
         case seconds
+        case decimal(ClosedRange<Double>)
         case words([String])
     }
 
@@ -98,6 +99,7 @@ struct Option: Sendable {
         case .text(let word), .input(let word), .output(let word, _), .location(let word): word
         case .integer: "N"
         case .seconds: "SECONDS"
+        case .decimal: "X"
         case .words(let words): words.joined(separator: "|")
         }
     }

@@ -1,7 +1,5 @@
 import Accel
-import AccelByteIO
 import AccelCPURuntime
-import AccelPlatform
 import AccelPrograms
 import AccelTensors
 
@@ -40,7 +38,7 @@ struct PlanSession {
     /// Creates a session on a backend. Waits until the backend has loaded the package.
     init(_ backend: any Backend, _ package: AcceleratorPackage, threads: Int) throws {
         let request = BackendRequest(package, threads: threads)
-        let model = try Self.awaiting { try await backend.load(request) { _ in } }
+        let model = try waiting { try await backend.load(request) { _ in } }
         let (functions, session) = (model.functions, try model.makeSession())
         reset = { session.reset() }
         states = { try session.snapshot() }
@@ -57,26 +55,6 @@ struct PlanSession {
             let names = requested.allNames.isEmpty ? Set(function.outputs.prefix(1).map(\.name)) : requested.allNames
             let outputs = try session.run(function.name, step.inputs(carrying: made) { $0 }, outputs: names)
             return requested.reduced(function.outputs.compactMap { outputs[$0.name] })
-        }
-    }
-
-    /// Waits for the result of asynchronous work, because commands are synchronous.
-    private static func awaiting<Result: Sendable>(
-        _ body: @escaping @Sendable () async throws -> Result
-    ) throws -> Result {
-        let slot = Locked<Swift.Result<Result, any Error>?>(nil)
-        Task {
-            do {
-                let value = try await body()
-                slot.withLock { $0 = .success(value) }
-            } catch {
-                slot.withLock { $0 = .failure(error) }
-            }
-        }
-        // Loading takes milliseconds, so that polling every millisecond costs little time.
-        while true {
-            if let result = slot.withLock({ $0 }) { return try result.get() }
-            usleep(1000)
         }
     }
 }

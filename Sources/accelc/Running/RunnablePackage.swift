@@ -1,0 +1,75 @@
+import AccelByteIO
+import AccelConversion
+import AccelPackages
+import AccelPrograms
+import AccelWeightCompression
+
+/// The package that a run needs: the given one, or the one of a model, which is converted first and found in the cache the next time.
+struct RunnablePackage {
+    let package: AcceleratorPackage
+    /// Keeps a package of the cache where it is.
+    private let lease: CachedPackage?
+
+    static let compress = Option(
+        "compress", .text("SPEC"),
+        "how the weights of a model are stored that is no package (default: as its files have them where they are quantized, else float16)"
+    )
+
+    /// The package of `run`.
+    init(_ arguments: Arguments, _ console: Console) throws {
+        let path = try arguments.required(RunCommand.package)
+        guard Self.needsConversion(path) else {
+            try arguments.refuse([Self.compress], "\(path) is a package", for: "models")
+            self.init(try AcceleratorPackage(at: path))
+            return
+        }
+        var conversion = Conversion(of: path, recipe: try Recipe(scheme: arguments[Self.compress] ?? "float16"))
+        conversion.keepsQuantized = arguments[Self.compress] == nil
+        try self.init(converting: conversion, arguments, console)
+    }
+
+    /// The original model of a comparison with a package, with the package's shapes, and the weights of the model's files.
+    init(originalOf package: AcceleratorPackage, _ path: String, _ arguments: Arguments, _ console: Console) throws {
+        guard Self.needsConversion(path) else {
+            self.init(try AcceleratorPackage(at: path))
+            return
+        }
+        var conversion = Conversion(of: path, recipe: try Recipe(scheme: "stored"))
+        conversion.keepsQuantized = true
+        let opening = try arguments.opening
+        (conversion.configuration, conversion.ignoredFields) = (opening.configuration, opening.ignoredFields)
+        conversion.adapters = opening.adapters
+        conversion.parts = package.graph.functions.map(\.program.name).distinct
+        conversion.shapes = package.graph.functions.map(\.bindings).distinct
+        try self.init(converting: conversion, arguments, console)
+    }
+
+    private init(_ package: AcceleratorPackage, heldBy lease: CachedPackage? = nil) {
+        (self.package, self.lease) = (package, lease)
+    }
+
+    /// Whether a path is a model of another format than packages.
+    private static func needsConversion(_ path: String) -> Bool {
+        PathKind(of: path).map { $0 != .package && PathKind.models.contains($0) } ?? false
+    }
+
+    private init(converting conversion: Conversion, _ arguments: Arguments, _ console: Console) throws {
+        guard let cache = try CacheChoice.cache(arguments, console) else {
+            throw RequestError(
+                "there is no folder for the cache, which keeps the package of \(conversion.model): name one by --cache")
+        }
+        defer { cache.finish() }
+        let settings = ConversionSettings(cache: cache, threads: console.threads)
+        let events = ConversionConsole(console)
+        let made = try conversion.convert(to: .cache, settings) { event in
+            // The result is that of the run: of the conversion only warnings and progress are shown.
+            if event.kind == .note { console.detail(event.text) } else { events.show(event) }
+        }
+        // A cache that cannot be written to has no package.
+        guard let key = made.key, case .success(let cached) = try cache.open(key.digest) else {
+            throw RequestError(
+                "the package of \(conversion.model) is not in the cache at \(cache.root)", status: .unavailable)
+        }
+        self.init(cached.package, heldBy: cached)
+    }
+}
