@@ -13,16 +13,16 @@ extension Conversion {
         let source = try source()
         let model = try choosingLogits(of: model(of: source))
         let digests = try source.digests(cache: cache, threads: threads)
-        let (request, functions) = (settled(for: model), try freezing(model))
+        let (request, functions) = (try settled(for: model, of: source), try freezing(model))
         if isStrict {
             var resolved = request
             resolved.recipe = try request.resolvedRecipe(for: functions, of: model.family)
             _ = try resolved.check(model, resolved.recipe.plan(for: functions))
         }
-        return try request.key(digests, by: model.versionedName, functions)
+        return try request.key(digests, of: model, functions)
     }
 
-    func key(_ digests: ModelDigests, by family: String, _ functions: [FrozenProgram]) throws -> CacheKey {
+    func key(_ digests: ModelDigests, of model: SourceModel, _ functions: [FrozenProgram]) throws -> CacheKey {
         var options: [(name: String, value: String)] = []
         let samples = onlyMeasuresSamples ? nil : samples
         if let samples { options.append(("calibrate", samples.digest.description)) }
@@ -34,13 +34,14 @@ extension Conversion {
             options.append((name, values.joined(separator: "\n")))
         }
         if let interfaceFile { options.append(("interface", try JSON.read(interfaceFile).text())) }
+        if let importer = model.importer { options.append(("importer", importer)) }
         if hasProbe { options.append(("probe", "\(PackageProbe.version)")) }
         if states != .float32 { options.append(("states", states.rawValue)) }
         return CacheKey(
             sources: digests.sources, parts: parts, shapes: functions.map(\.functionName), recipe: recipe.json,
             options: options,
             versions: ResultVersions(
-                family: family,
+                family: model.versionedName,
                 // A target may choose any codec.
                 codecs: target == nil ? recipe.numericsVersions : Codecs.numericsVersions,
                 calibration: samples != nil || recipe.statistics != nil ? Tool.calibrationVersion : nil))

@@ -25,6 +25,8 @@ public struct WeightCounts: Equatable, Sendable {
 public struct ConvertedPackage: Sendable {
     /// The package with its files mapped. Another process may have replaced the files at its path since.
     public let package: AcceleratorPackage
+    /// The key of the package in the cache; nil without a cache.
+    public let key: CacheKey?
     /// Whether the whole package came from the cache.
     public let cache: CacheOutcome
     /// The comparison with the cached results; nil unless `ConversionSettings.comparesWithCache` is set.
@@ -33,8 +35,6 @@ public struct ConvertedPackage: Sendable {
     public let hasUsualShapes: Bool
     /// Numbers of weights found and made; both are 0 if the whole package was found.
     public let weights: WeightCounts
-    /// Whether the model's files have a tokenizer that the package did not get, which a warning has said.
-    package let lacksTokenizer: Bool
     /// The names of the model's tensors that the request leaves out, as those of other parts.
     package let leftOut: Set<String>
     /// What the request's target reached; nil without one.
@@ -73,7 +73,7 @@ extension Conversion {
         // Without a cache nothing needs the digests yet; they are computed beside the compression.
         let digests = try model.source.digests(cache: cache, threads: settings.threads)
         let key = try cache.map { _ in
-            try model.request.key(digests, by: model.model.versionedName, model.functions)
+            try model.request.key(digests, of: model.model, model.functions)
         }
         var build = CachedBuild(output, as: key, in: cache)
         build.comparison = settings.comparesWithCache ? CacheComparison() : nil
@@ -119,9 +119,8 @@ extension Conversion {
         try model.planFolder?.publish(package: package.digest)
         model.withoutMethod(package.graph.tensors).map(ConversionEvent.note).forEach(emit)
         return ConvertedPackage(
-            package: package, cache: outcome, comparison: build.comparison,
+            package: package, key: key, cache: outcome, comparison: build.comparison,
             hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights,
-            lacksTokenizer: model.source.hasUnreadTokenizer,
             leftOut: Set(model.model.unused.filter(\.isExpected).map(\.name)),
             target: model.solved.map { TargetResult($0.choice, in: model.planFolder) },
             outputs: model.solved?.choice.outputs

@@ -1,5 +1,6 @@
 import AccelByteIO
 public import AccelCPURuntime
+public import AccelCalibration
 public import AccelFormats
 import AccelModelFamilies
 public import AccelPrograms
@@ -51,6 +52,8 @@ public struct Conversion: Sendable {
     /// Calibration samples, for targets and for schemes that use activation statistics. The outputs of a package are measured over
     /// them, also where nothing else uses them.
     public var samples: SampleFile?
+    /// A text that samples are made of, in place of samples.
+    public var sampleText: TextSamples?
     /// The importance of columns, in place of samples, for schemes with `method=weighted`.
     public var importance: ImportanceMatrix?
     /// Patterns of tensor names that may stay unused. Sorted, without duplicates.
@@ -97,13 +100,22 @@ public struct Conversion: Sendable {
         return try format?.held(model) ?? model
     }
 
-    /// Returns the request with the recipe that the model gets.
-    func settled(for model: SourceModel) -> Conversion {
+    /// Returns the samples, those of a text included.
+    /// - Throws: `RequestError` if the model has no tokenizer, or takes no tokens.
+    func samples(for model: SourceModel, of source: any ModelSource) throws -> SampleFile? {
+        guard let sampleText else { return samples }
+        return try SampleFile(
+            sampleText.tensors(for: model.programs.map(\.interface), by: source.textFrontEnd()), of: sampleText.path)
+    }
+
+    /// Returns the request with the recipe that the model gets, and its samples.
+    func settled(for model: SourceModel, of source: any ModelSource) throws -> Conversion {
         var request = self
+        request.samples = try samples(for: model, of: source)
         if keepsQuantized, !model.encoded.isEmpty { request.recipe = Recipe(keeping: recipe) }
         request.recipe.encoded = model.encoded.mapValues(\.codec)
         // Samples give statistics anew.
-        if samples != nil { request.recipe.statistics = nil }
+        if request.samples != nil { request.recipe.statistics = nil }
         return request
     }
 

@@ -82,7 +82,7 @@ enum ExportSource {
         case .model(let model, let digests):
             guard model.request.target == nil else { return nil }
             return CacheKey(
-                exporting: try model.request.key(digests, by: model.model.versionedName, model.functions), as: format,
+                exporting: try model.request.key(digests, of: model.model, model.functions), as: format,
                 choices: choices)
         }
     }
@@ -114,7 +114,7 @@ enum ExportSource {
         case .model(var model, let digests):
             try model.draftPlan(beside: output)
             let key = try settings.cache.map { _ in
-                try model.request.key(digests, by: model.model.versionedName, model.functions)
+                try model.request.key(digests, of: model.model, model.functions)
             }
             let (origins, assets) = (model.model.origins, try model.source.assets)
             func planned(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) -> PlannedExport {

@@ -10,9 +10,12 @@ extension Conversion {
     /// - Returns: The number of weights in the file.
     /// - Throws: `FormatError` if the model is corrupt; `RequestError` if there are no samples for it, or if llama.cpp has no such model.
     public func writeImportance(to path: String, threads: Int) throws -> Int {
-        guard let file = samples else { throw RequestError("an importance matrix is measured on samples") }
         try ImportanceMatrix.output.requireReplaceable(path)
-        let model = try model(of: source())
+        let source = try source()
+        let model = try model(of: source)
+        guard let file = try samples(for: model, of: source) else {
+            throw RequestError("an importance matrix is measured on samples")
+        }
         let parts = try CalibrationSamples.all(
             file.tensors, for: model.programs, file: file.path, threads: threads)
         guard !parts.isEmpty else {

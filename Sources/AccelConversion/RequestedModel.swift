@@ -45,7 +45,7 @@ struct RequestedModel {
         source = try request.source()
         let whole = try request.model(of: source)
         model = try request.choosingLogits(of: whole)
-        var request = request.settled(for: model)
+        var request = try request.settled(for: model, of: source)
         measured = whole.programs
         let written = output.map { [NamedPath(name: "the package", path: $0.path)] } ?? []
         try (request.outputs.isEmpty ? written : request.outputs)

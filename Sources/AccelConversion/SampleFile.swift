@@ -19,3 +19,11 @@ public struct SampleFile: Sendable {
         digest = TreeDigest.digest(of: bytes)
     }
 }
+
+extension SampleFile {
+    /// Samples that were made of a text. They have the digest of a file with the same tensors.
+    init(_ tensors: [StoredTensor], of text: String) throws {
+        let content = try SafetensorsWriter.parts(tensors).flatMap { part in part.withBytes { Array($0) } }
+        (path, self.tensors, digest) = (text, tensors, TreeDigest.digest(of: ByteView(content)))
+    }
+}

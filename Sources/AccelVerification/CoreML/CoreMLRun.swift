@@ -23,8 +23,8 @@ struct CoreMLRun {
     /// itself for other sources.
     /// - Parameter leavesOut: leaves out samples that are too long for the function, if there are others.
     func bySamples(leavingOut leavesOut: Bool = false) throws -> [CoreMLRun] {
-        guard case .file(let path) = source else { return [self] }
-        let matcher = try InputMatcher(file: path, for: package.functionInterfaces)
+        guard case .file(let file) = source else { return [self] }
+        let matcher = try InputMatcher(file, for: package.functionInterfaces)
         guard !interface.takes(matcher.sizes, as: shape),
             let samples = try package.runs(of: interface, as: shape, matcher, leavingOut: leavesOut)
         else { return [self] }
@@ -141,7 +141,7 @@ struct CoreMLRun {
         switch source {
         case .seeded: return [:]
         case .golden(let golden): stored = golden.inputs.merging(golden.outputs) { input, _ in input }
-        case .file(let path): stored = try InputMatcher(file: path, for: package.functionInterfaces).tensors
+        case .file(let file): stored = try InputMatcher(file, for: package.functionInterfaces).tensors
         }
         let sizes = stored.values.map { TensorType($0.elementType, shape: $0.shape).hostBytes }
         try MachineMemory.require(MachineMemory.sum(sizes), for: "the inputs of \(function)")

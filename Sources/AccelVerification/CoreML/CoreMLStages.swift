@@ -212,7 +212,7 @@ struct CoreMLStages: StageRunner {
                 }
             }
         }
-        if case .file(let path) = options.inputs {
+        if case .file(let file) = options.inputs {
             if done.isEmpty, let refusal = refused.first { throw refusal.error }
             // Another function takes all samples.
             for (run, _) in refused {
@@ -225,7 +225,7 @@ struct CoreMLStages: StageRunner {
                     run.function, taken: runs.compactMap(\.sample?.rows.own), of: runs.first?.sample?.samples)
             }
             guard !done.isEmpty else {
-                throw package.noFunction(takes: try InputMatcher(file: path, for: package.functionInterfaces))
+                throw package.noFunction(takes: try InputMatcher(file, for: package.functionInterfaces))
             }
             report.countRuns(count)
             report.joinSamples()
@@ -272,8 +272,8 @@ struct CoreMLStages: StageRunner {
         switch options.inputs {
         case .golden(let golden) where golden.isDecoding:
             try package.decoding(of: golden, programs ?? [], stored: stored, limits: limits)
-        case .file(let path):
-            if let programs, let given = try InputMatcher(file: path, for: package.functionInterfaces).samples {
+        case .file(let file):
+            if let programs, let given = try InputMatcher(file, for: package.functionInterfaces).samples {
                 try package.decoding(of: given, programs, stored: stored, limits: limits)
             } else {
                 nil

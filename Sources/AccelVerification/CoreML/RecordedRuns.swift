@@ -130,7 +130,7 @@ public struct RecordedRuns: Sendable {
             switch source {
             case .seeded: nil
             case .golden(let golden): InputMatcher(golden: golden)
-            case .file(let path): try InputMatcher(file: path, for: package.functionInterfaces)
+            case .file(let file): try InputMatcher(file, for: package.functionInterfaces)
             }
         func recorded(_ index: Int, leavingOut leavesOut: Bool) throws -> (inputs: [[String: HostTensor]], leftOut: Int)
         {
@@ -208,7 +208,7 @@ public struct RecordedRuns: Sendable {
         let made = Dictionary(found.map { ($0.name, $0) }) { first, _ in first }
         var report = ParityReport(
             functions: runs.map(\.function).distinct, storedBytes: 0,
-            storedElements: 0, inputs: .file(path), budget: budget)
+            storedElements: 0, inputs: .file(InputFile(path)), budget: budget)
         (report.stages, report.recordedLimit) = ([.outputs], sqnr)
         for (number, run) in runs.enumerated() {
             let positions = CountedPositions(

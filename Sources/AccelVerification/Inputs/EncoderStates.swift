@@ -16,7 +16,7 @@ struct EncoderStates {
     /// Returns the runs with these states, and runs on the encoder's output of functions that take it. Runs for which the file has neither
     /// states nor what they are made from are left out: on zeros, which are those of no encoder, they would say nothing.
     /// - Throws: `RequestError` (unavailable) if no run is left.
-    func given(to runs: [(function: Int, feed: FunctionFeed)], file: String) throws -> [Run] {
+    func given(to runs: [(function: Int, feed: FunctionFeed)], file: InputMatcher) throws -> [Run] {
         let runs = runs.map { Run($0.function, $0.feed, false) }
         func missing(_ run: Run) -> [FrozenProgram.State] {
             program.functions[run.function].encoderStates(missingIn: run.feed)
@@ -41,7 +41,7 @@ struct EncoderStates {
                 otherSizes(in: file)
                 ?? "give the inputs of the encoder too, as run takes them, or a tensor of that name"
             throw RequestError(
-                "\(file): \(program.functions[lost.function].name) reads the state \"\(missing(lost).first?.name ?? "")\", which "
+                "\(file.file): \(program.functions[lost.function].name) reads the state \"\(missing(lost).first?.name ?? "")\", which "
                     + "nothing in the file makes: \(advice)",
                 status: .unavailable)
         }
@@ -58,12 +58,11 @@ struct EncoderStates {
     }
 
     /// What to say of an input of an encoder that the file has in other sizes; nil if it has none.
-    private func otherSizes(in file: String) -> String? {
-        guard let tensors = try? InputMatcher(file: file, for: []).tensors else { return nil }
+    private func otherSizes(in file: InputMatcher) -> String? {
         let makers = Set(program.functions.flatMap(\.interface.links).map(\.part))
         for function in program.functions where makers.contains(function.part) {
             for port in function.inputs {
-                guard let tensor = tensors[port.name], tensor.shape != port.shape else { continue }
+                guard let tensor = file.tensors[port.name], tensor.shape != port.shape else { continue }
                 let (found, wanted) = (tensor.shape.dimensions.last ?? 0, port.shape.dimensions.last ?? 0)
                 let isShort = function.interface.inputs[port.name]?.kind == .melFeatures && found < wanted
                 return

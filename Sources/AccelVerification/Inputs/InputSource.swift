@@ -8,8 +8,8 @@ import AccelTensors
 public enum InputSource: Sendable {
     /// Random inputs of this seed; see `SeededInputs`.
     case seeded(UInt64)
-    /// A safetensors file with `NAME` or `in.NAME` tensors.
-    case file(String)
+    /// A file with `NAME` or `in.NAME` tensors, or a text.
+    case file(InputFile)
     /// The inputs recorded in a golden file; its outputs are compared too.
     case golden(Golden)
 
@@ -32,7 +32,7 @@ public enum InputSource: Sendable {
             let isMasked =
                 switch self {
                 case .seeded: false
-                case .file(let path): try InputMatcher(file: path, for: []).tensors[SampleInputs.maskName] != nil
+                case .file(let file): try InputMatcher(file, for: []).tensors[SampleInputs.maskName] != nil
                 case .golden(let golden): golden.inputs[SampleInputs.maskName] != nil
                 }
             return isMasked
@@ -51,7 +51,7 @@ public enum InputSource: Sendable {
     var summary: String {
         switch self {
         case .seeded(let seed): SeededInputs.words(seed)
-        case .file(let path): "file \(Files.name(of: path))"
+        case .file(let file): "file \(Files.name(of: file.path))"
         case .golden(let golden): "golden \(golden.name)"
         }
     }
@@ -122,10 +122,10 @@ struct InputMatcher {
     }
 
     /// - Parameter interfaces: of the functions that take the inputs, for which padding in front of samples is moved behind them.
-    init(file path: String, for interfaces: [Interface]) throws {
-        let samples = try SampleInputs(SafetensorsFile.reading { try SafetensorsFile(path) }.tensors, file: path)
+    init(_ file: InputFile, for interfaces: [Interface]) throws {
+        let samples = try SampleInputs(file.tensors(), file: file.path)
             .withoutLeadingPadding(for: interfaces)
-        (file, tensors, self.samples) = (path, samples.tensors, samples)
+        (self.file, tensors, self.samples) = (file.path, samples.tensors, samples)
     }
 
     /// Returns the runs of a function over all samples of the file; empty if they do not fit it.

@@ -71,8 +71,8 @@ struct FunctionRuns {
     }
 
     private static func matcher(_ source: InputSource, _ plan: ModelPlan) throws -> InputMatcher? {
-        guard case .file(let path) = source else { return nil }
-        return try InputMatcher(file: path, for: plan.functions.map(\.interface))
+        guard case .file(let file) = source else { return nil }
+        return try InputMatcher(file, for: plan.functions.map(\.interface))
     }
 
     private static func run(

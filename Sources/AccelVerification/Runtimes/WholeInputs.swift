@@ -19,8 +19,8 @@ struct WholeInputs {
         let (given, golden): ([String: StoredTensor]?, Golden?)
         switch source {
         case .seeded: (given, golden) = (nil, nil)
-        case .file(let path):
-            (given, golden) = (try InputMatcher(file: path, for: programs.map(\.interface)).tensors, nil)
+        case .file(let file):
+            (given, golden) = (try InputMatcher(file, for: programs.map(\.interface)).tensors, nil)
         case .golden(let file): (given, golden) = (file.inputs, file)
         }
         for program in programs {

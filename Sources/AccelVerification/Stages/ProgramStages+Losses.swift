@@ -41,7 +41,7 @@ extension ProgramStages {
         var found = Losses()
         let interfaces = self.program.functions.map(\.interface)
         let file: InputMatcher? =
-            if case .file(let path) = options.inputs { try InputMatcher(file: path, for: interfaces) } else { nil }
+            if case .file(let file) = options.inputs { try InputMatcher(file, for: interfaces) } else { nil }
         let feeds = try file.map(rankedFeeds) ?? feeds
         let drawn = DrawnInputs(
             program, model.functions, seed: options.inputs.samplingSeed,
@@ -115,7 +115,7 @@ extension ProgramStages {
         for index in program.functions.indices where feeds[index] == nil {
             runs += texts(of: samples, for: program.functions[index]).map { (index, $0) }
         }
-        let given = try EncoderStates(program: program, model: model).given(to: runs, file: file.file)
+        let given = try EncoderStates(program: program, model: model).given(to: runs, file: file)
         return Dictionary(grouping: given, by: \.function).mapValues { $0.map(\.feed) }
     }
 

@@ -273,8 +273,8 @@ struct ProgramStages: StageRunner {
     /// Compares the outputs of a decoder on all tokens of a file's samples, block by block, with what an encoder makes for it.
     /// - Returns: the functions that ran; nil if none takes blocks of tokens.
     private mutating func decodeSamples() throws -> DecodingStage.Result? {
-        guard case .file(let path) = options.inputs, model?.reasons.allSatisfy({ $0 == nil }) == true,
-            let inputs = try InputMatcher(file: path, for: program.functions.map(\.interface)).samples,
+        guard case .file(let file) = options.inputs, model?.reasons.allSatisfy({ $0 == nil }) == true,
+            let inputs = try InputMatcher(file, for: program.functions.map(\.interface)).samples,
             let samples = try SampleDecoding(program, inputs)
         else { return nil }
         let stage = DecodingStage(program, model: model, samples: samples, (lossy, wrong), options: options)
@@ -298,9 +298,9 @@ struct ProgramStages: StageRunner {
                     .filter { missingState(of: program.functions[$0.function], in: sample) == nil }
                     .map { ($0.function, $0.feed, sample, false) }
             }
-        case .file(let path):
-            let runs = try InputMatcher(file: path, for: program.functions.map(\.interface)).functions(of: program)
-            return try EncoderStates(program: program, model: model).given(to: runs, file: path)
+        case .file(let file):
+            let inputs = try InputMatcher(file, for: program.functions.map(\.interface))
+            return try EncoderStates(program: program, model: model).given(to: inputs.functions(of: program), file: inputs)
                 .map { ($0.function, $0.feed, nil, $0.isMade) }
         case .seeded:
             guard model != nil else { throw InputSource.nothingToCompareWith }

@@ -9,11 +9,12 @@ enum ImportanceCommand: Command {
         "output", .output("FILE") { _ in ImportanceMatrix.output }, "the GGUF file to write", short: "o",
         isRequired: true)
     static let samples = Option(
-        "calibrate", .input("FILE"), "sample inputs (safetensors), which the model is run over", isRequired: true,
-        takes: [.tensors])
+        "calibrate", .input("FILE"), "sample inputs (safetensors, or a text as for convert), which the model is run over",
+        isRequired: true, takes: [.tensors])
     static let positionals = [ConversionArguments.model]
     static let options = [
-        output, samples, ConversionArguments.configuration, ConversionArguments.ignoredFields,
+        output, samples, ConversionArguments.sampleCount, ConversionArguments.sampleLength,
+        ConversionArguments.configuration, ConversionArguments.ignoredFields,
         ConversionArguments.adapter,
     ]
 
@@ -23,7 +24,7 @@ enum ImportanceCommand: Command {
         conversion.configuration = arguments[ConversionArguments.configuration]
         conversion.ignoredFields = arguments.all(ConversionArguments.ignoredFields)
         conversion.adapters = try arguments.adapters
-        conversion.samples = try SampleFile(try arguments.required(samples))
+        try conversion.takeSamples(samples, arguments)
         let count = try conversion.writeImportance(to: output, threads: console.threads)
         console.summary("\(output): the inputs of \(Wording.count(count, "weight"))")
         return .success

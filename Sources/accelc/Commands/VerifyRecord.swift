@@ -10,7 +10,10 @@ enum VerifyRecordCommand: Command {
     static let output = Option(
         "output", .output("DIR") { _ in .recordedRuns }, "the folder to write", short: "o", isRequired: true)
     static let positionals = [package]
-    static let options = [output, VerifyCommand.inputs, VerifyCommand.golden, VerifyCommand.seed]
+    static let options = [
+        output, VerifyCommand.inputs, ConversionArguments.sampleCount.needing([.option("inputs")]),
+        ConversionArguments.sampleLength.needing([.option("inputs")]), VerifyCommand.golden, VerifyCommand.seed,
+    ]
     static var notes: String {
         "DIR gets runs.json, inputs.safetensors and expected.safetensors. Give each run its tensors\n"
             + "RUN.NAME, keep the states over the runs of a sequence, and save outputs as RUN.NAME, as\n"
@@ -21,7 +24,7 @@ enum VerifyRecordCommand: Command {
         let package = try CoreMLPackage(at: try arguments.required(package))
         try package.check()
         let output = try arguments.required(output)
-        let source = try VerifyCommand.inputSource(arguments)
+        let source = try VerifyCommand.inputSource(arguments) { try ModelFormats.open(package.path, OpeningOptions()) }
         let (count, drawn, leftOut) = try RecordedRuns.record(package, on: source, to: output)
         console.summary("\(output): \(Wording.count(count, "run"))")
         for sentence in leftOut { console.note("remark: \(sentence)") }

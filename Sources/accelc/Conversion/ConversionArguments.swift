@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCalibration
 import AccelConversion
 import AccelFormats
 import AccelPrograms
@@ -58,9 +59,16 @@ enum ConversionArguments {
         "calibrate", .input("FILE"),
         "sample inputs, for targets, for schemes with method=weighted, gptq or awq and for activations with static or smooth: "
             + "a safetensors file with a tensor for each input by its name, such as input_ids [samples, length], all samples in "
-            + "one tensor; attention_mask is 0 at padding; outputs of packages are measured over it",
+            + "one tensor; attention_mask is 0 at padding; outputs of packages are measured over it. Or a text (.txt, .md, .jsonl with "
+            + "text or messages), of which the model's tokenizer makes samples",
         affectsOutput: true,
         takes: [.tensors])
+    static let sampleCount = Option(
+        "samples", .integer(1...1_000_000), "the most samples of a text", default: "\(TextSamples.defaultCount)",
+        affectsOutput: true)
+    static let sampleLength = Option(
+        "sample-length", .integer(2...1_000_000), "the most tokens of a text's sample",
+        default: "\(TextSamples.defaultLength)", affectsOutput: true)
     static let importance = Option(
         "importance", .input("FILE"),
         "an importance matrix of llama.cpp (GGUF or .dat), in place of samples, for schemes with method=weighted",
@@ -90,7 +98,8 @@ enum ConversionArguments {
         affectsOutput: true, otherWords: OtherWords.states)
     static let options =
         [
-            adapter, parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate, importance, states,
+            adapter, parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate,
+            sampleCount.needing([.option("calibrate")]), sampleLength.needing([.option("calibrate")]), importance, states,
             configuration,
             ignoredFields, ignoredTensors, interface, strict,
         ]
@@ -112,7 +121,7 @@ enum ConversionArguments {
         if conversion.target != nil, arguments[recipe] == nil { conversion.recipe = try CompressionTarget.freeRecipe() }
         if let text = arguments[activations] { conversion.recipe.activations = try ActivationQuantization(text) }
         conversion.recipeFile = arguments[recipe]
-        conversion.samples = try arguments[calibrate].map(SampleFile.init)
+        try conversion.takeSamples(calibrate, arguments)
         conversion.importance = try arguments[importance].map { try ImportanceMatrix($0) }
         conversion.ignoredTensors = arguments.all(ignoredTensors)
         conversion.states = arguments[states].flatMap(StateStorage.init) ?? .float32
@@ -162,7 +171,30 @@ enum ConversionArguments {
     }
 }
 
+extension Conversion {
+    /// Takes the samples of a file, or the text that they are made of.
+    mutating func takeSamples(_ option: Option, _ arguments: Arguments) throws {
+        guard let path = arguments[option] else { return }
+        sampleText = try arguments.textSamples(path)
+        if sampleText == nil { samples = try SampleFile(path) }
+    }
+}
+
 extension Arguments {
+    /// The samples of a text; nil for a file of tensors.
+    /// - Throws: `RequestError` for options of samples without a text.
+    func textSamples(_ path: String) throws -> TextSamples? {
+        guard TextSamples.recognises(path) else {
+            try refuse(
+                [ConversionArguments.sampleCount, ConversionArguments.sampleLength], "\(path) has its own samples",
+                for: "texts")
+            return nil
+        }
+        return try TextSamples(
+            path, count: integer(ConversionArguments.sampleCount) ?? TextSamples.defaultCount,
+            length: integer(ConversionArguments.sampleLength) ?? TextSamples.defaultLength)
+    }
+
     /// The adapters to merge.
     /// - Throws: `RequestError` for a weight that is not valid.
     var adapters: [AdapterRequest] {
