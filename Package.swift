@@ -66,24 +66,28 @@ let package = Package(
             "accelc",
             over: [
                 "Accel", "AccelConversion", "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages",
-                "AccelCPURuntime", "AccelModelFamilies", "AccelPrograms", "AccelHostTools",
+                "AccelCPURuntime", "AccelModelFamilies", "AccelPrograms", "AccelEvaluation", "AccelFrontEnds",
+                "AccelHostTools",
             ],
             kind: .executable),
+        layer("AccelEvaluation", over: ["Accel", "AccelFrontEnds", "AccelPrograms", "AccelVerification"]),
         layer("AccelHostTools", over: ["Accel", "AccelPackages"]),
         layer(
             "AccelConversion",
-            over: ["AccelCalibration", "AccelFormats", "AccelModelFamilies", "AccelPackages", "AccelCPURuntime"]),
-        layer("Accel", over: ["AccelPackages", "AccelCPURuntime", "CAccelPlugin"]),
+            over: [
+                "AccelCalibration", "AccelFormats", "AccelFrontEnds", "AccelModelFamilies", "AccelPackages", "AccelCPURuntime",
+            ]),
+        layer("Accel", over: ["AccelPackages", "AccelCPURuntime", "AccelFrontEnds", "CAccelPlugin"]),
         layer(
             "AccelVerification",
             over: [
                 "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies",
                 "AccelPrograms", "CAccelKernels",
             ]),
-        layer("AccelCalibration", over: ["AccelCPURuntime", "AccelPrograms"]),
+        layer("AccelCalibration", over: ["AccelCPURuntime", "AccelFrontEnds", "AccelPrograms"]),
         layer(
             "AccelFormats",
-            over: ["AccelPackages", "AccelModelFamilies", "AccelPrograms", "AccelWeightCompression"]),
+            over: ["AccelPackages", "AccelFrontEnds", "AccelModelFamilies", "AccelPrograms", "AccelWeightCompression"]),
         layer("AccelPackages", over: ["AccelPrograms", "AccelWeightCompression", "CAccelKernelCode"]),
         layer(
             "AccelCPURuntime", over: ["AccelPrograms", "AccelWeightCompression", "CAccelKernels", "CAccelKernelCode"]),
@@ -91,6 +95,7 @@ let package = Package(
         layer("AccelPrograms", over: ["AccelTensors", "AccelWeightCompression", "CAccelKernels"]),
         layer("AccelWeightCompression", over: ["AccelTensors", "CAccelKernels"]),
         layer("AccelTensors", over: ["AccelByteIO", "CAccelKernels"]),
+        layer("AccelFrontEnds", over: ["AccelText", "AccelChatTemplates", "AccelByteIO"]),
         layer("AccelChatTemplates", over: ["AccelByteIO", "AccelPlatform"]),
         layer("AccelText", over: ["AccelByteIO", "CAccelUnicode"]),
         .target(name: "CAccelUnicode", cSettings: optimisedC),
@@ -143,7 +148,7 @@ let package = Package(
             "VerificationTests", over: ["AccelVerification", "AccelConversion", "AccelModelFamilies", "TestSupport"],
             kind: .test),
         layer("ConversionTests", over: ["AccelConversion", "TestSupport"], kind: .test),
-        layer("CommandTests", over: ["accelc", "TestSupport"], kind: .test, exclude: ["Scripts"]),
+        layer("CommandTests", over: ["accelc", "Accel", "AccelFrontEnds", "AccelPackages", "TestSupport"], kind: .test, exclude: ["Scripts"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -156,7 +161,7 @@ let package = Package(
     ]
     package.targets += [
         .target(name: "CAccel"),
-        layer("AccelC", over: ["Accel", "CAccel"]),
+        layer("AccelC", over: ["Accel", "AccelFrontEnds", "CAccel"]),
         layer("AccelCConvert", over: ["AccelC", "AccelConversion"]),
         layer("CCalls", over: ["AccelC", "AccelModelFamilies", "AccelPackages", "TestSupport"]),
         layer(

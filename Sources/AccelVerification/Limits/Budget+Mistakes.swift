@@ -66,7 +66,7 @@ extension Budget {
         }
         return resources.filter { limit in
             measured.contains(limit.resource)
-                && !report.sizes.contains { $0.origin == SizeFinding.budget && $0.resource == limit.resource }
+                && !report.sizes.contains { $0.origin == SizeFinding.budget && $0.what == limit.resource.rawValue }
         }.map { BudgetMistake(stage: .weights, location: "\(name), field \($0.field)", reason: $0.resource.missing) }
             + allowances(in: report, name, stages)
             + mistakes("outputs", self.outputs.map(\.match), outputs) { index in

@@ -9,7 +9,7 @@ import AccelWeightCompression
 /// {"outputs": [{"match": "*", "sqnr": 25, "cosine": 0.98}], "weights": [{"match": "*.query.weight", "sqnr": 18}],
 ///  "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
 ///  "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
-///  "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9}, "together": {"sqnr": 24},
+///  "quality": {"perplexityRatio": 1.1, "equalTopTokens": 0.9}, "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9}, "together": {"sqnr": 24},
 ///  "allow": {"structure": ["assets/vocab.txt"], "notCompared": []}}
 /// ```
 public struct Budget: Sendable {
@@ -57,6 +57,10 @@ public struct Budget: Sendable {
     private(set) var operators: [OperatorRule] = []
     /// The limits on sizes, memory and speed.
     private(set) var resources: [ResourceLimit] = []
+    /// The limits of figures on a text.
+    private(set) var quality: [(kind: QualityFinding.Figure.Kind, limit: Double)] = []
+    /// The budget limits figures on a text, which a comparison without one does not have.
+    public var limitsQuality: Bool { !quality.isEmpty }
     /// Patterns for items that may differ from a conversion of the model.
     private(set) var allowedDifferences: [Pattern] = []
     /// Patterns for the model's outputs that need no comparison.
@@ -96,7 +100,7 @@ public struct Budget: Sendable {
         }
         try mistakes.collecting {
             try document.refuseMembers(otherThan: [
-                "$schema", "outputs", "weights", "operators", "size", "memory", "speed", "together", "allow",
+                "$schema", "outputs", "weights", "operators", "size", "memory", "speed", "together", "quality", "allow",
             ])
         }
         outputs = try entries(document["outputs"], as: Self.rule)
@@ -105,6 +109,7 @@ public struct Budget: Sendable {
         for group in Self.groups {
             resources += try mistakes.collecting { try Self.resources(document[group.name], group) } ?? []
         }
+        quality = try mistakes.collecting { try Self.quality(document["quality"]) } ?? []
         let allow = document["allow"]
         if allow.exists {
             try mistakes.collecting { try allow.refuseMembers(otherThan: ["structure", "notCompared"]) }
@@ -114,11 +119,11 @@ public struct Budget: Sendable {
         try mistakes.check()
         let isEmpty =
             outputs.isEmpty && weights.isEmpty && operators.isEmpty && resources.isEmpty && allowedDifferences.isEmpty
-            && allowedGaps.isEmpty
+            && allowedGaps.isEmpty && quality.isEmpty
         guard !isEmpty else {
             throw FormatError(
                 file: document.file,
-                reason: "sets no limit; list some under outputs, together, weights, operators, size, memory or speed")
+                reason: "sets no limit; list some under outputs, together, quality, weights, operators, size, memory or speed")
         }
     }
 
@@ -146,6 +151,14 @@ public struct Budget: Sendable {
             throw group.error("sets no limit; give \(last)\(names.last ?? "")")
         }
         return limits
+    }
+
+    private static func quality(_ field: JSONField) throws -> [(kind: QualityFinding.Figure.Kind, limit: Double)] {
+        guard field.exists else { return [] }
+        try field.refuseMembers(otherThan: Set(QualityFinding.Figure.Kind.allCases.map(\.rawValue)))
+        return try field.members().compactMap { name, limit in
+            try QualityFinding.Figure.Kind(rawValue: name).map { ($0, try limit.double()) }
+        }
     }
 
     private static let figures: Set<String> = ["sqnr", "maximumError", "relativeL2", "cosine"]

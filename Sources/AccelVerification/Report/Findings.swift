@@ -118,7 +118,10 @@ public struct TogetherFinding: Sendable {
 
 /// A limit of the budget or of a device's profile on a size, memory or speed, for the whole package.
 public struct SizeFinding: Sendable {
-    let resource: Resource
+    /// e.g. `bits per weight`
+    public let what: String
+    /// The limit is the least value that is allowed.
+    public let isLeast: Bool
     /// The package's value, in the unit of `what`.
     public let value: Double
     /// The largest value that is allowed, or the least one: see `isLeast`.
@@ -136,15 +139,18 @@ public struct SizeFinding: Sendable {
         _ resource: Resource, value: Double, limit: Double, origin: String = Self.budget, at place: String? = nil,
         measured: SpeedFigure? = nil
     ) {
-        (self.resource, self.value, self.limit, self.origin) = (resource, value, limit, origin)
-        self.place = place
-        self.measured = measured
+        self.init(
+            resource.rawValue, isLeast: resource.isLeast, value: value, limit: limit, origin: origin, at: place,
+            measured: measured)
     }
 
-    /// e.g. `bits per weight`
-    public var what: String { resource.rawValue }
-    /// The limit is the least value that is allowed.
-    public var isLeast: Bool { resource.isLeast }
+    init(
+        _ what: String, isLeast: Bool, value: Double, limit: Double, origin: String, at place: String? = nil,
+        measured: SpeedFigure? = nil
+    ) {
+        (self.what, self.isLeast, self.value, self.limit, self.origin) = (what, isLeast, value, limit, origin)
+        (self.place, self.measured) = (place, measured)
+    }
 
     /// The exceeded limit; nil if it is kept. A limit of the speed is exceeded only if no round of the measurement keeps it.
     public var failure: String? {

@@ -31,7 +31,7 @@ extension ParityReport {
     /// The verdict, then pictures, then tables.
     private var sections: [String] {
         [
-            banner, keyFigures, sizeSection, charts, failureSection, outputSection, rankingSection, stageSection,
+            banner, qualitySection, keyFigures, sizeSection, charts, failureSection, outputSection, rankingSection, stageSection,
             structureSection, selfTestSection, coverageSection, detailSection,
         ]
     }
@@ -88,6 +88,13 @@ extension ParityReport {
         var table = HTMLTable("limit", "")
         for size in sizes { table.add([.text(size.summary), .state(size.failure.map { _ in "failed" })]) }
         return "<h2>Limits of size, memory and speed</h2>\n" + table.html
+    }
+
+    private var qualitySection: String {
+        guard let quality else { return "" }
+        var table = HTMLTable("figure", "package#", "original#")
+        for row in quality.rows { table.add([.text(row[0]), .number(row[1]), .number(row[2])]) }
+        return "<h2>On text</h2>\n<p class=\"soft\">\(XML.escaped(quality.text))</p>\n" + table.html
     }
 
     private var charts: String { operatorCharts + sizeChart + errorCharts }

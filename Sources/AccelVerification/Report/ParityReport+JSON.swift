@@ -8,7 +8,7 @@ extension ParityReport {
     public var json: JSON {
         [
             "accelc": "parity report",
-            "format": ["major": 1, "minor": 7],
+            "format": ["major": 1, "minor": 8],
             "verdict": .string(verdictName),
             "headline": .string(headline),
             "exitStatus": .integer(Int64(exitStatus.rawValue)),
@@ -27,6 +27,7 @@ extension ParityReport {
                 notCompared.map {
                     ["stage": .string($0.stage.code), "name": .string($0.name), "reason": .string($0.reason)]
                 }),
+            "quality": quality?.json ?? .null,
             "structure": structure?.json ?? .null,
             "size": [
                 "bytes": .integer(Int64(storedBytes)), "elements": .integer(Int64(storedElements)),

@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelCPURuntime
 import AccelPackages
 
@@ -60,6 +61,23 @@ extension ParityReport {
                 sizes.append(
                     SizeFinding(limit.resource, value: value, limit: limit.limit, at: place, measured: measured))
             }
+        }
+    }
+
+    /// Adds what the package is worth on a text, and compares it with the limits of a budget.
+    /// - Throws: `RequestError` for a limit on a figure that the model does not have.
+    public mutating func add(_ quality: QualityFinding, budget: Budget?) throws {
+        self.quality = quality
+        for limit in budget?.quality ?? [] {
+            guard let value = quality.figure(limit.kind) else {
+                throw RequestError(
+                    "\(budget?.file ?? ""), field quality.\(limit.kind.rawValue): the model has no such figure; it has "
+                        + quality.figures.map(\.kind.rawValue).joined(separator: ", "))
+            }
+            sizes.append(
+                SizeFinding(
+                    limit.kind.title, isLeast: limit.kind.isLeast, value: value, limit: limit.limit,
+                    origin: "quality.\(limit.kind.rawValue) of the budget"))
         }
     }
 

@@ -11,6 +11,17 @@ extension ParityReport {
         var lines = ["inputs: \(inputs)"]
         if let packageDigest { lines.append("package: \(packageDigest.description.prefix(16))") }
         if let runtime { lines.append("runtime: \(runtime.words)") }
+        if let quality {
+            lines += ["", "\(style.strong("on text")): \(quality.text)"]
+            let rows = [["", "package", "original"]] + quality.rows
+            let widths = (0..<3).map { column in rows.map { $0[column].count }.max() ?? 0 }
+            lines += rows.map { row in
+                "  " + row.indices.map { index in
+                    let space = String(repeating: " ", count: widths[index] - row[index].count)
+                    return index == 0 ? row[index] + space : space + row[index]
+                }.joined(separator: "  ")
+            }
+        }
         if let foreignModel { lines.append(style.bad(foreignModel)) }
         for stage in stages { lines += [""] + section(stage, width: width, style) }
         if !sizes.isEmpty {

@@ -89,6 +89,8 @@ public struct ParityReport: Sendable {
     public internal(set) var coverage: [CoverageFinding] = []
     /// Tensors of the checkpoint that no function reads, as the package records them.
     public internal(set) var unused: [UnusedTensor] = []
+    /// What the package is worth on a text; nil if it was not evaluated on one.
+    public internal(set) var quality: QualityFinding?
     /// The result of a self test; nil if none ran. A failed self test makes the whole report fail.
     public var selfTest: SelfTestReport?
     /// The seed of the rows of large weights that operators were compared on.

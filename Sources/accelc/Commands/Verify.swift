@@ -18,7 +18,7 @@ enum VerifyCommand: Command {
     static let inputs = Option(
         "inputs", .input("FILE"),
         "run on the inputs of a safetensors file, as --calibrate of convert takes them: sample by sample, where it has more than "
-            + "a function's batch; positions that attention_mask hides do not count",
+            + "a function's batch; positions that attention_mask hides do not count. Or on samples of a text, as --calibrate takes it",
         excludes: ["golden", "seed"],
         takes: [.tensors])
     static let golden = Option(
@@ -69,7 +69,9 @@ enum VerifyCommand: Command {
         against, ConversionArguments.configuration.needing([.option("against")]),
         ConversionArguments.ignoredFields.needing([.option("against")]),
         ConversionArguments.adapter.needing([.option("against")]),
-        ConversionArguments.interface.needing([.option("against")]), inputs, golden, seed, only, budget, minimumSQNR,
+        ConversionArguments.interface.needing([.option("against")]), inputs,
+        ConversionArguments.sampleCount.needing([.option("inputs")]), ConversionArguments.sampleLength.needing([.option("inputs")]),
+        golden, seed, Evaluation.text, Evaluation.context, Evaluation.chunks, CacheChoice.folder, only, budget, minimumSQNR,
         ProfileArguments.profile, selfTest,
         runtime, runtimes, python, runtimeTimeout, report, html,
         CommonOptions.json,
@@ -80,6 +82,7 @@ enum VerifyCommand: Command {
         "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2",
         "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --budget budget.json --html report.html",
         "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --min-sqnr 25",
+        "accelc verify smollm2.accelpkg --against smollm2 --text wiki.txt",
         "accelc verify minilm.mlpackage --against all-MiniLM-L6-v2 --inputs samples.safetensors",
     ]
     static var notes: String { "\(budgets)\n\n\(ProfileArguments.notes)" }
@@ -111,7 +114,7 @@ enum VerifyCommand: Command {
         if arguments.has(ProfileArguments.profile), !(source is PackagedModel) {
             throw arguments.usage("has no --profile for \(source.format.title): its limits are for packages")
         }
-        var options = try options(arguments, console)
+        var options = try options(arguments, of: source, console)
         options.ranksWeights = source.format.exporter?.mixesSchemes ?? true
         if let exporter = source.format.exporter {
             options.isExpressible = { exporter.unsupportedReason(of: $0, shape: $1) == nil }
@@ -125,6 +128,9 @@ enum VerifyCommand: Command {
             throw RequestError(
                 "there is nothing to compare the outputs with: --inputs needs --against MODEL; --golden FILE has outputs of its own",
                 status: .unavailable)
+        }
+        if options.budget?.limitsQuality == true, !arguments.has(Evaluation.text) {
+            throw RequestError("the budget limits figures on a text: give --\(Evaluation.text.name) FILE")
         }
         // Before the model is read and converted.
         if let budget = options.budget {
@@ -145,6 +151,14 @@ enum VerifyCommand: Command {
         }
         let progress = VerificationProgress(console)
         var report = try parity.check(options, progress: progress.show)
+        if arguments.has(Evaluation.text) {
+            guard let package = (source as? PackagedModel)?.package else {
+                throw arguments.usage("has no --text for \(source.format.title): it runs packages")
+            }
+            if report.foreignModel == nil, let quality = try Evaluation.finding(package, arguments, console) {
+                try report.add(quality, budget: options.budget)
+            }
+        }
         if let reference, arguments.has(selfTest) {
             let progress = console.progress("injecting faults")
             report.selfTest = try SelfTest(of: subject, against: reference)
@@ -198,10 +212,15 @@ enum VerifyCommand: Command {
         return .runtime(RuntimeSubject(source, runtime: runtime, driver: program))
     }
 
-    private static func options(_ arguments: Arguments, _ console: Console) throws -> Parity.Options {
+    private static func options(
+        _ arguments: Arguments, of source: any ModelSource, _ console: Console
+    ) throws -> Parity.Options {
         let stages = try stages(arguments)
         return Parity.Options(
-            stages: stages, inputs: try inputSource(arguments), budget: try limits(arguments, stages),
+            stages: stages, 
+            inputs: try inputSource(arguments) {
+                try arguments[against].map { try ModelFormats.open($0, try arguments.opening) } ?? source
+            }, budget: try limits(arguments, stages),
             profile: ProfileArguments.profile(arguments),
             threads: console.threads)
     }
@@ -258,9 +277,12 @@ enum VerifyCommand: Command {
         return report.exitStatus
     }
 
-    static func inputSource(_ arguments: Arguments) throws -> InputSource {
+    /// - Parameter source: returns the model or package whose tokenizer makes samples of a text.
+    static func inputSource(_ arguments: Arguments, of source: () throws -> any ModelSource) throws -> InputSource {
         if let path = arguments[golden] { return .golden(try Golden(path)) }
-        if let path = arguments[inputs] { return .file(path) }
+        if let path = arguments[inputs] {
+            return .file(try arguments.textSamples(path).map { try InputFile($0, for: source()) } ?? InputFile(path))
+        }
         return .seeded(arguments[seed].flatMap { UInt64($0) } ?? InputSource.defaultSeed)
     }
 

@@ -1,0 +1,131 @@
+import Accel
+import AccelByteIO
+import AccelPlatform
+import AccelVerification
+
+/// Models that take whole texts, on each line of a text.
+struct EncoderEvaluation {
+    private let evaluation: TextEvaluation
+    private let model, original: AccelModel
+
+    init(_ evaluation: TextEvaluation, _ model: AccelModel, _ original: AccelModel) {
+        (self.evaluation, self.model, self.original) = (evaluation, model, original)
+    }
+
+    private var text: String { "\(evaluation.name), \(Wording.count(evaluation.lines.count, "line"))" }
+
+    /// The cosine of vectors with the original's, and whether similarities of texts stay in order.
+    func vectors(_ progress: @Sendable (_ done: Int, _ total: Int) -> Void) async throws -> QualityFinding {
+        let lines = evaluation.lines
+        let own = try await model.embed(lines, truncates: true)
+        progress(lines.count, 2 * lines.count)
+        let originals = try await original.embed(lines, truncates: true)
+        progress(2 * lines.count, 2 * lines.count)
+        let cosines = zip(own, originals).map(cosine)
+        var similarities: (own: [Double], originals: [Double]) = ([], [])
+        for first in lines.indices {
+            for second in lines.indices where second > first {
+                similarities.own.append(cosine(own[first], own[second]))
+                similarities.originals.append(cosine(originals[first], originals[second]))
+            }
+        }
+        var figures: [QualityFinding.Figure] = [
+            .init(.cosine, cosines.reduce(0, +) / Double(cosines.count)), .init(.leastCosine, cosines.min() ?? 0),
+        ]
+        // A correlation of two similarities, or of one, says nothing.
+        if lines.count > 2 {
+            figures.append(.init(.rankCorrelation, correlation(ranks(similarities.own), ranks(similarities.originals))))
+        }
+        return QualityFinding(text: text, figures: figures)
+    }
+
+    /// The share of equal classes.
+    func labels(
+        ofTokens: Bool, _ progress: @Sendable (_ done: Int, _ total: Int) -> Void
+    ) async throws -> QualityFinding {
+        let lines = evaluation.lines
+        var (equal, count) = (0, 0)
+        for (number, line) in lines.enumerated() {
+            if ofTokens {
+                let own = try await model.label(tokensOf: line, truncates: true)
+                let originals = try await original.label(tokensOf: line, truncates: true)
+                equal += zip(own, originals).count { $0.label.label == $1.label.label }
+                count += own.count
+            } else {
+                let sides = line.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+                let pair = [(text: sides[0], second: sides.count > 1 ? sides[1] : nil)]
+                let own = try await model.classify(pair, truncates: true)[0].first?.label
+                let other = try await original.classify(pair, truncates: true)[0].first?.label
+                equal += own == other ? 1 : 0
+                count += 1
+            }
+            progress(number + 1, lines.count)
+        }
+        return QualityFinding(text: text, figures: [.init(.equalLabels, Double(equal) / Double(max(count, 1)))])
+    }
+
+    /// The loss at masked tokens: each seventh token of a line is masked, one line at a time.
+    func masks(_ progress: @Sendable (_ done: Int, _ total: Int) -> Void) async throws -> QualityFinding {
+        let lines = evaluation.lines
+        var sums = (own: 0.0, original: 0.0)
+        var (equal, count) = (0, 0)
+        for (number, line) in lines.enumerated() {
+            let own = try await model.maskedLogits(of: line, each: 7)
+            let originals = try await original.maskedLogits(of: line, each: 7)
+            for (own, other) in zip(own, originals) {
+                let (mine, reference) = (Distribution(own.logits.span), Distribution(other.logits.span))
+                sums.own -= mine.logProbability(of: own.token)
+                sums.original -= reference.logProbability(of: other.token)
+                equal += mine.top == reference.top ? 1 : 0
+                count += 1
+            }
+            progress(number + 1, lines.count)
+        }
+        guard count > 0 else { throw RequestError("the lines of \(evaluation.path) have too few tokens to mask some") }
+        return QualityFinding(
+            text: "\(text), \(Wording.count(count, "masked token"))",
+            figures: [
+                .init(.maskedLoss, sums.own / Double(count), original: sums.original / Double(count)),
+                .init(.equalTopTokens, Double(equal) / Double(count)),
+            ])
+    }
+}
+
+private func cosine(_ left: [Float], _ right: [Float]) -> Double {
+    var (product, squares) = (0.0, (left: 0.0, right: 0.0))
+    for (left, right) in zip(left, right) {
+        product += Double(left) * Double(right)
+        squares.left += Double(left) * Double(left)
+        squares.right += Double(right) * Double(right)
+    }
+    let norm = (squares.left * squares.right).squareRoot()
+    return norm > 0 ? product / norm : 0
+}
+
+/// The rank of each value, from 0; equal values share the mean of their ranks.
+private func ranks(_ values: [Double]) -> [Double] {
+    let order = values.indices.sorted { values[$0] < values[$1] }
+    var ranks = [Double](repeating: 0, count: values.count)
+    var start = 0
+    while start < order.count {
+        var end = start
+        while end < order.count, values[order[end]] == values[order[start]] { end += 1 }
+        for place in start..<end { ranks[order[place]] = Double(start + end - 1) / 2 }
+        start = end
+    }
+    return ranks
+}
+
+/// Pearson's correlation; of ranks it is Spearman's.
+private func correlation(_ left: [Double], _ right: [Double]) -> Double {
+    let means = (left.reduce(0, +) / Double(left.count), right.reduce(0, +) / Double(right.count))
+    var (product, squares) = (0.0, (left: 0.0, right: 0.0))
+    for (left, right) in zip(left, right) {
+        let (a, b) = (left - means.0, right - means.1)
+        product += a * b
+        squares.left += a * a
+        squares.right += b * b
+    }
+    let norm = (squares.left * squares.right).squareRoot()
+    return norm > 0 ? product / norm : 1
+}

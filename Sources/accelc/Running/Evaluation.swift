@@ -1,0 +1,46 @@
+import Accel
+import AccelByteIO
+import AccelEvaluation
+import AccelPackages
+import AccelVerification
+
+/// The evaluation of a package on a text, beside its original model.
+enum Evaluation {
+    static let text = Option(
+        "text", .input("FILE"),
+        "also compare what the package is worth on a text: of a language model the perplexity and the divergence from the model's "
+            + "tokens, of other models of text the loss at masks, equal labels, or the cosine of vectors", needs: [.option("against")])
+    static let context = Option(
+        "context", .integer(4...1_000_000), "the tokens of a chunk of the text (default: 512, or the cache)",
+        needs: [.option("text")])
+    static let chunks = Option(
+        "chunks", .integer(1...1_000_000), "the most chunks of the text, or sixteenths of its lines",
+        default: "\(TextEvaluation.defaultChunks)", needs: [.option("text")])
+    static let options = [text, context, chunks]
+
+    /// - Returns: nil without a text.
+    static func finding(
+        _ package: AcceleratorPackage, _ arguments: Arguments, _ console: Console
+    ) throws -> QualityFinding? {
+        guard let path = arguments[text], let against = arguments[VerifyCommand.against] else { return nil }
+        let evaluation = try TextEvaluation(
+            path, context: arguments.integer(context), chunks: arguments.integer(chunks))
+        let original = try RunnablePackage(originalOf: package, against, arguments, console)
+        let threads = console.threads
+        func model(_ path: String) throws -> AccelModel {
+            var configuration = Configuration.reproducible
+            configuration.threads = threads
+            let settings = configuration
+            return try waiting { try await AccelModel(.path(path), configuration: settings) }
+        }
+        let (own, other) = (try model(package.path), try model(original.package.path))
+        let done = Locked(0)
+        let progress = console.progress("evaluating on text")
+        let finding = try waiting {
+            try await evaluation.run(own, original: other) { number, _ in done.withLock { $0 = number } }
+        }
+        progress.step("\(done.withLock { $0 }) parts")
+        withExtendedLifetime(original) {}
+        return finding
+    }
+}
