@@ -22,6 +22,9 @@ struct CacheTrustTests {
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSinceNow: -100)], ofItemAtPath: path)
             _ = try cache.verifiedBlob(file)
+            // Where files are in memory only, none was kept.
+            let identity = try #require(Files.identity(of: path))
+            cache.keep(VerificationNote(digest: file.digest, identity: identity))
             try body(cache, file, path)
         }
     }
@@ -46,6 +49,25 @@ struct CacheTrustTests {
             try change(path)
             try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: path)
             #expect(throws: CacheMiss(.wrongBytes(file.digest))) { try folder.verifiedBlob(file) }
+        }
+    }
+
+    @Test("a note counts for the file that it was made of, and not for one with another size, time or place")
+    func identities() throws {
+        try withContent { folder, _, path in
+            let (identity, other) = (try #require(Files.identity(of: path)), SHA256.digest(of: "other"))
+            // That a note is believed shows where it is of the wrong digest.
+            folder.keep(VerificationNote(digest: other, identity: identity))
+            #expect(folder.isSound(try MappedFile(path), other))
+            for change in [
+                { $0.size += 1 }, { $0.modifiedNanoseconds += 1 }, { $0.changedNanoseconds += 1 },
+                { $0.modifiedNanoseconds -= 1 },
+            ] as [(inout FileIdentity) -> Void] {
+                var note = VerificationNote(digest: other, identity: identity)
+                change(&note.identity)
+                folder.keep(note)
+                #expect(!folder.isSound(try MappedFile(path), other), "\(note.text)")
+            }
         }
     }
 

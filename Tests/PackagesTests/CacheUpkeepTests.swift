@@ -11,26 +11,30 @@ import Testing
 struct CacheUpkeepTests {
     /// A cache with a tensor for each seed, stored a minute apart, oldest first.
     private func withCache(_ seeds: [UInt64], _ body: (Cache, [CacheKey]) throws -> Void) throws {
+        try withCache(of: seeds.map { TinyModel(seed: $0) }, body)
+    }
+
+    private func withCache(of models: [TinyModel], _ body: (Cache, [CacheKey]) throws -> Void) throws {
         try withTemporaryFolder { folder in
             let start = Int64(Date().timeIntervalSince1970)
             func cache() -> Cache { Cache(root: "\(folder)/cache", clock: { (start + 7200) * 1_000_000_000 }) }
             let codec = try Codecs.codec("float32")
-            let keys = try store(seeds, in: cache(), codec, start)
+            let keys = try store(models, in: cache(), codec, start)
             // Another value: the one that stored them leases them.
             try body(cache(), keys)
         }
     }
 
     private func store(
-        _ seeds: [UInt64], in cache: Cache, _ codec: any WeightCodec, _ start: Int64
+        _ models: [TinyModel], in cache: Cache, _ codec: any WeightCodec, _ start: Int64
     ) throws -> [CacheKey] {
-        try seeds.enumerated().map { index, seed in
-            let source = TinyModel(seed: seed).tensors[0]
+        try models.enumerated().map { index, model in
+            let source = model.tensors[0]
             let key = CacheKey(
                 tensor: TreeDigest.digest(of: source.bytes), elementType: .float32, shape: source.shape,
                 codec: codec)
             let made = try CompressedTensor.compressing(source, with: codec, threads: 1)
-            _ = try #require(cache.store(made.tensor, made.distortion, for: key, model: "tiny \(seed)"))
+            _ = try #require(cache.store(made.tensor, made.distortion, for: key, model: "tiny \(model.seed)"))
             try FileManager.default.setAttributes(
                 [.modificationDate: Date(timeIntervalSince1970: Double(start) + Double(index) * 60)],
                 ofItemAtPath: cache.folder.recordPath(key.digest))
@@ -101,6 +105,15 @@ struct CacheUpkeepTests {
                         keptRecords: 3, keptBytes: 2 * 6144, leasedRecords: 1, youngRecords: 2, youngRecordBytes: 6144))
             let report = try now.collect(maximumBytes: 0, graceSeconds: 0)
             #expect(report.removedRecords == 2 && report.freedBytes == 6144 && report.keptBytes == 6144)
+        }
+    }
+
+    @Test("once a record does not fit, no older one is kept, however small: only age counts")
+    func onlyAge() throws {
+        try withCache(of: [TinyModel(seed: 1), TinyModel(width: 64, seed: 2), TinyModel(seed: 3)]) { cache, keys in
+            let report = try cache.collect(maximumBytes: 2 * 6144)
+            #expect(cache.entries.map(\.record.key) == [keys[2]])
+            #expect(report.removedRecords == 2 && report.keptBytes == 6144)
         }
     }
 

@@ -117,12 +117,13 @@ struct ChangingSourcesTests {
 
     @Test("what was used in place is hashed again at the end; what was copied, or is not used, is not")
     func usedInPlace() throws {
-        try withModel { folder, cache in
+        try withModel { folder, _ in
             let map = try SharedMap("\(folder)/model.safetensors")
             map.flip(0)
             let checkpoint = try Checkpoint(model: folder)
             let last = try #require(checkpoint.files[0].tensors.last)
-            let digests = try ModelDigests(checkpoint, cache: cache, threads: 2)
+            // Without a cache no file is synced, so its times stay when it is written again through the map.
+            let digests = try ModelDigests(checkpoint, cache: nil, threads: 2)
             _ = try digests.copy(of: last, threads: 1)
             try digests.requireUnchanged(used: [last.name], isReadInPlace: true)
             map.flip(0)

@@ -90,6 +90,23 @@ struct ModelDigestsTests {
         }
     }
 
+    @Test("a memo of a file that was written or renamed two seconds ago or later is not stored")
+    func times() throws {
+        try withTemporaryFolder { folder in
+            let cache = Cache(root: "\(folder)/cache", clock: { 1_000_000_000_000 })
+            for (inode, seconds) in [(10, 10), (1.9, 10), (10, 1.9), (0, 0), (-5, 10), (2.1, 2.1)].enumerated() {
+                let times = [seconds.0, seconds.1].map { cache.now - Int64($0 * 1e9) }
+                let identity = FileIdentity(
+                    device: 1, inode: UInt64(inode), size: 3, modifiedNanoseconds: times[0],
+                    changedNanoseconds: times[1])
+                cache.store(
+                    DigestMemo(identity: identity, read: cache.now, file: SHA256.digest(of: "f"), tensors: []))
+                let isOld = min(seconds.0, seconds.1) > 2
+                #expect((cache.memo(identity, tensors: 0) != nil) == isOld, "\(seconds)")
+            }
+        }
+    }
+
     @Test("a memo counts for a day", .enabled(if: temporaryFilesSettle))
     func age() throws {
         try withModel { model, cache in
