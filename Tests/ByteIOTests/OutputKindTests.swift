@@ -118,7 +118,7 @@ struct OutputKindTests {
                 try withTemporaryFolder { root in
                     let path = "\(root)/o"
                     if isReplacing { try put(form, path, "old") }
-                    let before = Locked<[String]?>(nil)
+                    let (before, exchanges) = (Locked<[String]?>(nil), Locked(0))
                     let appear: @Sendable () -> Void = {
                         guard before.withLock({ $0 == nil }) else { return }
                         try? Files.removeTree(path)
@@ -133,6 +133,7 @@ struct OutputKindTests {
                                 switch event {
                                 case .deciding where moment == .before: appear()
                                 case .publishing where moment == .after: appear()
+                                case .publishing(_, path): exchanges.withLock { $0 += 1 }
                                 default: break
                                 }
                             }
@@ -142,6 +143,7 @@ struct OutputKindTests {
                         error?.description.hasPrefix("\(path) exists, and is not a test's ") == true, "\(error as Any)")
                     #expect(error?.description.contains(".partial") == false, "\(error as Any)")
                     #expect(try contents(of: root) == before.withLock { $0 })
+                    #expect(exchanges.withLock { $0 } == 0, "what is there has another name for a moment")
                 }
             }
         }
@@ -170,6 +172,27 @@ struct OutputKindTests {
                 #expect(text.wholeMatch(of: form == .folder ? /\d+\/mine: [0-5]/ : /\d+: mine [0-5]/) != nil)
             }
         }
+    }
+
+    @Test(
+        "a written file is the same while its size and, where its digest is known, its bytes are; a large one, its size"
+    )
+    func written() {
+        let bytes = [UInt8](repeating: 7, count: 100)
+        let digest = TreeDigest.digest(of: ByteView(bytes))
+        var (changed, large) = (bytes, [UInt8](repeating: 7, count: WrittenFile.comparedBytes + 1))
+        changed[99] ^= 1
+        let file = WrittenFile(name: "f", byteCount: 100, digest: digest)
+        #expect(file.change(in: ByteView(bytes)) == nil)
+        for other in [changed, bytes + [7], Array(bytes.dropLast()), []] {
+            #expect(file.change(in: ByteView(other)) == "f was changed after accelc wrote it")
+        }
+        let sized = WrittenFile(name: "f", byteCount: 100, digest: nil)
+        #expect(sized.change(in: ByteView(changed)) == nil && sized.change(in: ByteView(bytes + [7])) != nil)
+        let blob = WrittenFile(
+            name: "b", byteCount: large.count, digest: TreeDigest.digest(of: ByteView(large)))
+        large[5] ^= 1
+        #expect(blob.change(in: ByteView(large)) == nil && blob.change(in: ByteView(large + [7])) != nil)
     }
 
     @Test("a folder that nobody names has a name that nothing else has, and goes")
