@@ -364,6 +364,41 @@ struct HostilePackageTests {
         }
     }
 
+    @Test(
+        "a name that leaves the folder, or that another system reads otherwise, is refused where it is read",
+        arguments: [
+            "assets/../config.json", "assets/./config.json", "assets//config.json", "assets/", #"assets/a\\b"#,
+            "assets/c:b", #"assets/a\u0001b"#, #"assets/a\u007fb"#,
+        ])
+    func unsafeNames(name: String) throws {
+        try withPackage { path in
+            try changeManifest(of: path, #""name":"assets/config.json""#, #""name":"\#(name)""#)
+            let error = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
+            #expect(error.location == .field("files[0].name"))
+        }
+    }
+
+    @Test("files are listed by name, each once, and no two differ in case alone")
+    func order() throws {
+        try withPackage { path in
+            let whole = try MappedFile("\(path)/manifest.json").bytes.array
+            let text = String(decoding: whole, as: UTF8.self)
+            let list = try #require(text.firstMatch(of: /"files":\[(.*?)\]/)?.1)
+            let files = list.matches(of: /\{[^}]*\}/).map { String($0.output) }
+            #expect(files.count > 3 && files[0].contains("assets/config.json"))
+            let other = files[0].replacingOccurrences(of: "config", with: "CONFIG")
+            for (changed, words) in [
+                ([files[1], files[0]] + files[2...], "not sorted by name"),
+                ([files[0]] + files, "listed twice"), ([other] + files, "differs from another only in case"),
+            ] {
+                try changeManifest(of: path, String(list), changed.joined(separator: ","))
+                let error = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }
+                #expect(error.location == .field("files") && error.reason.contains(words), "\(error)")
+                try write(whole, to: "\(path)/manifest.json")
+            }
+        }
+    }
+
     @Test("a folder, file, or archive that is no package is refused")
     func noPackage() throws {
         try withTemporaryFolder { folder in

@@ -86,6 +86,30 @@ struct SignatureTests {
         }
     }
 
+    @Test("a package has all files of a statement, no more, with their digests; the file that differs is named")
+    func statedFiles() throws {
+        try withTemporaryFolder { folder in
+            try PackageWriter.write(try TinyModel().contents(), to: "\(folder)/p")
+            let package = try AcceleratorPackage(at: "\(folder)/p")
+            let files = try package.statement(name: "p", threads: 1).resources
+            func check(_ files: [ModelStatement.Resource]) throws {
+                try package.check(
+                    against: ModelStatement(name: "p", resources: files, ignoredPaths: []), threads: 1)
+            }
+            try check(files)
+            let more = ModelStatement.Resource(name: "weights-0009.bin", digest: files[0].digest)
+            let changed = ModelStatement.Resource(name: files[1].name, digest: files[0].digest)
+            for (stated, name, words) in [
+                (files + [more], more.name, "the package has none of that name"),
+                (Array(files.dropFirst()), files[0].name, "does not list this file"),
+                ([files[0], changed] + files[2...], changed.name, "the signature is of a file with SHA-256"),
+            ] {
+                let error = try #require(throws: FormatError.self) { try check(stated) }
+                #expect(error.file.hasSuffix(name) && error.reason.contains(words), "\(error)")
+            }
+        }
+    }
+
     @Test("a statement that contradicts itself, or is of another kind, is refused")
     func statements() throws {
         let digest = SHA256.digest(of: "a")
