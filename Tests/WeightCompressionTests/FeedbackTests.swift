@@ -127,6 +127,70 @@ struct FeedbackTests {
         }
     }
 
+    @Test(
+        "each code is the nearest to the weight and the weighted errors of all columns before", arguments: [16, 32, 64])
+    func plainForm(block: Int) throws {
+        let (rows, columns) = (20, 3 * FeedbackFactor.width + 5)
+        let source = StoredTensor(
+            name: "w", floats: OddTensor.normal(rows * columns, seed: 14), shape: [rows, columns])
+        let statistics = try SampleInputs(300, columns: columns, seed: 15).statistics()
+        let codec = try Codecs.codec("int4:block=\(block),scales=float32,method=gptq")
+        let weight = try CompressedTensor.compressing(source, with: codec, given: statistics, threads: 1).tensor
+        let (weights, stored) = (source.floats().map { Double($0) }, weight.floats().map { Double($0) })
+        let scales = weight.sections[1].withBytes { bytes in
+            stride(from: 0, to: bytes.count, by: 4).map {
+                Double(bytes.loadUnaligned(fromByteOffset: $0, as: Float.self))
+            }
+        }
+        let factor = statistics.factor(FeedbackOrder(group: block), threads: 1)
+        let (width, blocks) = (FeedbackFactor.width, (columns + block - 1) / block)
+        let reach = Double(LinearGridSearch.feedbackReach)
+        var moved = 0
+        for row in 0..<rows {
+            var errors: [Double] = []
+            for (position, column) in factor.order.map({ Int($0) }).enumerated() {
+                let (value, scale) = (weights[row * columns + column], scales[row * blocks + column / block])
+                var target = value
+                factor.withPanel(position / width) { upper in
+                    for (before, error) in errors.enumerated() {
+                        target += error * Double(upper[before * width + position % width])
+                    }
+                }
+                let nearest = min(max(value / scale, -8), 7).rounded()
+                let bounds = (max(nearest - reach, -8), min(nearest + reach, 7))
+                let code = stored[row * columns + column] / scale
+                // Half a step, and the rounding of sums in float32.
+                #expect(abs(min(max(target / scale, bounds.0), bounds.1) - code) < 0.5001, "row \(row), \(position)")
+                if abs(code - nearest) > 0.5 { moved += 1 }
+                errors.append(value - stored[row * columns + column])
+            }
+        }
+        #expect(moved > rows * columns / 10)
+    }
+
+    @Test("the digest of statistics is another one for each of their parts")
+    func digest() {
+        func digest(
+            count: Int = 3, moments: [Float] = [1, 0, 0, 1], drift: [Float] = [0, 1, 2, 3], held: [Float] = [1, 2],
+            heldDrift: [Float] = [3, 4]
+        ) -> Digest {
+            ActivationStatistics(
+                columns: 2, count: count, moments: moments, drift: drift,
+                heldOut: HeldOutVectors(vectors: held, drifts: heldDrift)
+            ).digest
+        }
+        let all = [
+            digest(), digest(count: 4), digest(moments: [1, 0, 0, 2]), digest(drift: [0, 1, 2, 4]), digest(drift: []),
+            digest(held: [1, 3]), digest(held: []), digest(heldDrift: [3, 5]), digest(heldDrift: []),
+            digest(moments: [0, 1, 2, 3], drift: [1, 0, 0, 1]), digest(held: [3, 4], heldDrift: [1, 2]),
+            ActivationStatistics(count: 3, meanSquares: [1, 1]).digest,
+            ActivationStatistics(count: 3, meanSquares: [1, 2]).digest,
+            ActivationStatistics(count: 4, meanSquares: [1, 2]).digest,
+        ]
+        #expect(Set(all).count == all.count)
+        #expect(digest() == digest())
+    }
+
     @Test("a method that held-out vectors speak against gives way to the codec without statistics", arguments: schemes)
     func fallback(scheme: String) throws {
         let source = StoredTensor(name: "w", floats: OddTensor.normal(40 * 72, seed: 4), shape: [40, 72])

@@ -1,4 +1,5 @@
 import AccelByteIO
+import Foundation
 import Testing
 
 @testable import AccelTensors
@@ -75,6 +76,27 @@ struct PackingTests {
         #expect(stored == [[0x01, 0x03], [0x00, 0xBC, 0x00, 0x3C], bytes(of: [2, 5])])
         let few = try bytes("palette:bits=2", [1, 2], [3, 1])
         #expect(few == [[0x01], bytes(of: [1, 3, 3, 3])])
+    }
+
+    @Test("nf4: the table is that of QLoRA, quantiles of the normal distribution divided by the largest")
+    func nf4() {
+        /// The number below which a share of the normal distribution lies.
+        func quantile(_ share: Double) -> Double {
+            var (low, high) = (0.0, 8.0)
+            while high - low > 1e-12 {
+                let middle = (low + high) / 2
+                if 1 - erfc(middle / 2.0.squareRoot()) / 2 < share { low = middle } else { high = middle }
+            }
+            return low
+        }
+        // Half of the last share of either side, 1/30 and 1/32, is left out at the ends: the mean of both.
+        let last = 1 - (1.0 / 30 + 1.0 / 32) / 2
+        func side(_ count: Int) -> [Double] {
+            (1...count).map { quantile(0.5 + (last - 0.5) * Double($0) / Double(count)) / quantile(last) }
+        }
+        let expected = side(7).reversed().map { -$0 } + [0] + side(8)
+        #expect(NF4Codec.table.count == 16)
+        for (entry, quantile) in zip(NF4Codec.table, expected) { #expect(abs(Double(entry) - quantile) < 1e-6) }
     }
 
     @Test("float types: their own bytes; what is too large is refused")
