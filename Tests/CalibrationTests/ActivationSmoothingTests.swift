@@ -11,12 +11,16 @@ import Testing
 struct ActivationSmoothingTests {
     /// A norm with a few channels that are far larger than the others, two weights that read it, and one that reads their
     /// product behind a function.
-    private static func model() throws -> Program {
+    /// - Parameter loudColumn: the columns of these weights are 16 times as large from this one on, every 30.
+    private static func model(loudColumn: Int? = nil) throws -> Program {
         var generator = SeededGenerator(seed: 5)
         func weight(_ name: String, _ shape: Shape) -> StoredTensor {
             StoredTensor(
-                name: name, floats: (0..<shape.count).map { _ in .random(in: -0.2...0.2, using: &generator) },
-                shape: shape)
+                name: name,
+                floats: (0..<shape.count).map { index in
+                    let isLoud = index % shape.columns % 30 == loudColumn
+                    return .random(in: -0.2...0.2, using: &generator) * (isLoud ? 16 : 1)
+                }, shape: shape)
         }
         let gain = StoredTensor(name: "norm", floats: (0..<64).map { $0 % 30 == 3 ? 60 : 1 }, shape: [64])
         var builder = ProgramBuilder(
@@ -102,6 +106,19 @@ struct ActivationSmoothingTests {
         mixed.rules = [try Recipe.Rule(match: "up", codec: mixed.defaultCodec)]
         mixed.rules[0].activations = .int8
         #expect(try Self.smoothed(part, by: mixed).scalings.isEmpty)
+    }
+
+    @Test("a factor is the activations' range to the strength over the weights' to the rest", arguments: [0.2, 0.75])
+    func factors(strength: Double) throws {
+        let part = try Self.model(loudColumn: 7)
+        let found = try Self.smoothed(part, by: try Self.recipe("int8:smooth=\(strength)"))
+        let columns = try #require(found.scalings["gate"]?.columns)
+        // Activations are 60 times as large in some channels, weights 16 times in others.
+        let (active, loud) = (strength == 0.2 ? 1 : 4, strength == 0.2 ? -3 : -1)
+        for (column, exponent) in columns.enumerated() {
+            let expected = column % 30 == 3 ? active : column % 30 == 7 ? loud : 0
+            #expect(abs(exponent - expected) <= (expected == 0 ? 1 : 0), "\(column)")
+        }
     }
 
     @Test("a specification reads back as it is written, and others are refused")

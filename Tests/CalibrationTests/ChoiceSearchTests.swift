@@ -22,6 +22,25 @@ struct ChoiceSearchTests {
             statistics: [:], isUniform: false)
     }
 
+    @Test("Steps are taken by the error that they remove per byte, and only those that fit")
+    func path() throws {
+        let codec = try Codecs.codec("int8")
+        func hull(_ steps: [(bytes: Int, error: Double)]) -> [SchemeCandidate] {
+            steps.map { SchemeCandidate(codec: codec, bytes: $0.bytes, error: $0.error) }
+        }
+        // The first weight's step removes the most, the second's the most per byte.
+        let hulls = [hull([(100, 1), (400, 0.25)]), hull([(100, 0.5), (120, 0.25)]), hull([(100, 0.5), (200, 0)])]
+        let points = ParetoPath(hulls).points
+        #expect(points.map(\.choice) == [[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 1, 1]])
+        #expect(points.map(\.bytes) == [300, 320, 420, 720] && points.map(\.error) == [2, 1.75, 1.25, 0.5])
+        #expect(ParetoPath(hulls, byteLimit: 719).points.last?.choice == [0, 1, 1])
+        #expect(ParetoPath(hulls, byteLimit: 720).points.last?.choice == [1, 1, 1])
+        // One that does not fit is left out, and the next, which is smaller, is taken.
+        #expect(ParetoPath(hulls, byteLimit: 620).points.last?.choice == [0, 1, 1])
+        let large = [hull([(100, 1), (400, 0)]), hull([(100, 0.5), (150, 0.49)])]
+        #expect(ParetoPath(large, byteLimit: 300).points.last?.choice == [0, 1])
+    }
+
     @Test("A scheme that serves in the whole is found where the prediction has another")
     func leastError() throws {
         let hulls = [try hull([0.08, 0.02, 0.005]), try hull([0.04, 0.01, 0.0025])]

@@ -1,5 +1,6 @@
 import AccelPrograms
 import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
 
@@ -36,6 +37,18 @@ struct InputRangesTests {
         #expect(found.mapValues(\.rounding) == ["first": input, "second": input, "third": RowRounding(of: [-28, 14])])
         #expect(try samples.inputRanges(of: ["third", "other"], threads: 1).keys.sorted() == ["third"])
         #expect(try samples.inputRanges(of: [], threads: 1).isEmpty)
+    }
+
+    @Test("mean squares are of all vectors that a weight meets, each counted once, in all parts that read it")
+    func meanSquares() throws {
+        let one = try samples([1, 2, 3, 4, 900, 900], mask: [1, 1, 0])
+        let two = try samples([5, 0, 0, 0, 1, 6], mask: [1, 1, 1])
+        let found = try [one, two].meanSquares(threads: 2)
+        #expect(found.mapValues(\.count) == ["first": 5, "second": 5, "third": 5])
+        // Sums of 36 and 56; the third sees the products with 2 and -4.
+        let expected: [String: [Float]] = ["first": [7.2, 11.2], "second": [7.2, 11.2], "third": [28.8, 179.2]]
+        #expect(found.mapValues(\.meanSquares) == expected)
+        #expect(try [one].meanSquares(threads: 1).mapValues(\.count) == ["first": 2, "second": 2, "third": 2])
     }
 
     @Test("samples that are not finite have no range")
