@@ -145,6 +145,7 @@ struct SequenceTests {
         let plan = try RunPlan(model.program, FunctionInputs([prompt], file: "tokens"), generating: 5)
         // The longest block that fits, and steps.
         #expect(plan.steps.map { $0.positions } == [0..<6, 6..<7])
+        #expect(plan.steps.map { $0.inputs["position"]?.integers() } == [[0], [6]])
         let result = try plan.run(in: Session(model.program))
         let generated = try #require(result.generated)
         #expect(generated.shape == [2, 5] && result.outputs[0].shape == [2, 11, 47])

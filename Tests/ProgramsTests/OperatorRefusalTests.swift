@@ -102,6 +102,18 @@ struct OperatorRefusalTests {
         ) { try Gather().evaluate([table, HostTensor([3, index], [2])]) }
     }
 
+    @Test("a block that would end beyond its target is named with the limit", arguments: [-1, 3, 4, 5, Int64.max])
+    func updateSlice(position: Int64) throws {
+        let (target, block) = (
+            HostTensor([Float](repeating: 1, count: 8), [4, 2]), HostTensor([2.0, 3, 4, 5], [2, 2])
+        )
+        #expect(
+            throws: OperatorError("a block of 2 elements at position \(position) exceeds axis 0, which has 4")
+        ) { try UpdateSlice(axis: 0).evaluate([target, block, HostTensor([position], [1])]) }
+        let last = try UpdateSlice(axis: 0).evaluate([target, block, HostTensor([Int64(2)], [1])])
+        #expect(last[0].floats == [1, 1, 1, 1, 2, 3, 4, 5])
+    }
+
     @Test("a slice past the end is refused once the number is known, naming operator and dimension")
     func slice() throws {
         var builder = ProgramBuilder(name: "model", dimensions: [.init("sequence", usual: [8])])

@@ -255,7 +255,29 @@ struct ExecutorLawTests {
         }
     }
 
-    @Test("one row, few and many meet weights of every codec, by a kernel each", arguments: codecs)
+    @Test("a row of a mask is read from the first key that it sees to the last; all keys where it sees none")
+    func seenKeys() {
+        let (hidden, lowest) = (-Float.infinity, -Float.greatestFiniteMagnitude)
+        for (values, expected) in [
+            ([0, 0, 0], 0..<3), ([0, 0, hidden], 0..<2), ([lowest, 0, hidden, lowest], 1..<2),
+            ([0, lowest, 0, lowest], 0..<3), ([hidden, hidden, 0.5], 2..<3), ([-1e38, hidden], 0..<1),
+            ([hidden, lowest], 0..<2), ([], 0..<0),
+        ] as [([Float], Range<Int>)] {
+            // One value after the other, and every third one.
+            for step in [1, 3] {
+                let spread = values.flatMap { value -> [Float] in [value] + Array(repeating: 0, count: step - 1) } + [0]
+                let found = spread.withUnsafeBufferPointer { memory in
+                    memory.baseAddress.map { AttentionMask.Row(start: $0, step: step).seen(among: values.count) }
+                }
+                #expect(found == expected, "\(values)")
+            }
+        }
+    }
+
+    /// Every codec, and options whose zero points or scales the kernels read in ways of their own.
+    static let linearCodecs = codecs + ["int8:mode=asymmetric", "palette:bits=4,scale=channel"]
+
+    @Test("one row, few and many meet weights of every codec, by a kernel each", arguments: linearCodecs)
     func linearRows(codec: String) throws {
         for (rows, kernel) in [
             (1, "GEMVKernel"), (2, "SmallGEMMKernel"), (7, "SmallGEMMKernel"), (14, "SmallGEMMKernel"),

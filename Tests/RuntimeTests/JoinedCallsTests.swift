@@ -62,6 +62,47 @@ struct JoinedCallsTests {
         }
     }
 
+    @Test(
+        "lie apart from all that the calls of the group read, also where nothing reads it later",
+        arguments: [1, 5, 150])
+    func memory(rows: Int) throws {
+        let sum = try SmallProgram { maker in
+            let x = maker.input([rows, 96])
+            let last = try maker.builder.apply(Tanh(), [x])
+            let product = try maker.builder.apply(Linear(), [last, maker.weight([96, 96])])
+            return [try maker.builder.apply(Add(), [product, x])]
+        }
+        #expect(sum.program.functions[0].joined == [1..<3])
+        let siblings = try SmallProgram { maker in
+            let (x, bias) = (maker.input([rows, 96]), try maker.builder.apply(Tanh(), [maker.input([96])]))
+            return try [maker.builder.apply(Linear(), [x, maker.weight([96, 96]), bias])]
+                + [maker.builder.apply(Linear(), [x, maker.weight([96, 96])])]
+        }
+        #expect(siblings.program.functions[0].joined == [1..<3])
+        for program in [sum, siblings] {
+            let function = program.program.functions[0]
+            let group = Array(function.calls[function.joined[0]])
+            let results = group.flatMap(\.outputs).compactMap(Self.bytes(of:))
+            let operands = group.enumerated().flatMap { index, call in
+                let made = group[..<index].flatMap(\.outputs).map(\.storage)
+                return call.inputs.filter { !made.contains($0.storage) }
+            }
+            #expect(results.count == 2)
+            for operand in operands.compactMap(Self.bytes(of:)) { #expect(!results.contains { $0.overlaps(operand) }) }
+            let single = try Executor(program.program).run(program.storedInputs) { _ in }
+            for threads in [1, 2] {
+                let joined = try Executor(program.program, threads: threads).run(program.storedInputs)
+                #expect(joined.map(\.bytes) == single.map(\.bytes))
+            }
+        }
+    }
+
+    /// The bytes of the arena in which an operand lies; nil if it lies elsewhere.
+    private static func bytes(of operand: Operand) -> Range<Int>? {
+        guard case .arena(let start) = operand.storage else { return nil }
+        return start..<start + operand.layout.shape.count * operand.elementType.byteCount
+    }
+
     @Test("are found where nothing else reads what a sum replaces, and no product reads another's result")
     func refusals() throws {
         let kept = try SmallProgram { maker in

@@ -182,6 +182,26 @@ struct CacheStateTests {
         #expect(memory.copy().map { HostTensor($0) } == [states["cache"]])
     }
 
+    @Test("A cache whose old values are read after the update is not updated where it lies")
+    func readTwice() throws {
+        var builder = ProgramBuilder(name: "cache")
+        let block = builder.input("block", TensorType(.float32, [2, 1, 3]))
+        let place = builder.input("place", TensorType(.int64, [1]))
+        let cache = builder.state("cache", TensorType(.float32, [2, 6, 3]), initial: 5)
+        let updated = try builder.apply(UpdateSlice(axis: 1), [cache, block, place])
+        builder.update("cache", to: updated)
+        builder.output("change", try builder.apply(Subtract(), [updated, cache]))
+        builder.output("before", cache)
+        let frozen = try builder.finish().freezing(ShapeBindings())
+        let executor = try Executor(try StateTests.planned([frozen]))
+        var states: [String: HostTensor] = [:]
+        for place in [0, 3, 3] as [Int64] {
+            let inputs = Self.inputs(tokens: 1, place: place)
+            let expected = try frozen.evaluate(inputs.mapValues { HostTensor($0) }, states: &states)
+            #expect(try executor.run(inputs).map { HostTensor($0) } == expected.map(\.tensor))
+        }
+    }
+
     @Test("A place beyond the cache is refused, naming the operator")
     func beyond() throws {
         let executor = try Executor(try StateTests.planned([try Self.cache(tokens: 4)]))
