@@ -343,6 +343,62 @@ struct CTranslate2Tests {
         (22, [255, 255, 255, 255], "there are 4294967295 variables"), (26, [0, 0], "a name has no bytes"),
     ]
 
+    /// A variable of float32: its name, sizes, and how many bytes it has.
+    private typealias Variable = (name: String, sizes: [UInt32], bytes: Int)
+
+    /// A model file of variables and second names.
+    private static func content(_ variables: [Variable], _ aliases: [(alias: String, target: String)]) -> ByteView {
+        var writer = ByteWriter()
+        func append(_ text: String) {
+            writer.append(UInt16(text.utf8.count + 1))
+            writer.append(Array(text.utf8) + [0])
+        }
+        writer.append(UInt32(6))
+        append("WhisperSpec")
+        writer.append(UInt32(3))
+        writer.append(UInt32(variables.count))
+        for (name, sizes, bytes) in variables {
+            append(name)
+            writer.append(UInt8(sizes.count))
+            sizes.forEach { writer.append($0) }
+            writer.append(UInt8(0))
+            writer.append(UInt32(bytes))
+            writer.append([UInt8](repeating: 1, count: bytes))
+        }
+        writer.append(UInt32(aliases.count))
+        for (alias, target) in aliases {
+            append(alias)
+            append(target)
+        }
+        return writer.view
+    }
+
+    private static let (matrix, number): (Variable, Variable) = (("a", [2, 3], 24), ("b", [], 4))
+
+    /// Files whose sizes or names contradict each other, and what the error says.
+    private static let contradictions:
+        [(variables: [Variable], aliases: [(alias: String, target: String)], words: String)] =
+            [
+                ([("a", [2, 3], 20)], [], "has 20 bytes"), ([("a", [2, 3], 28)], [], "has 28 bytes"),
+                ([("a", [], 0)], [], "has 0 bytes"), ([matrix, matrix], [], "the name \"a\" occurs twice"),
+                ([matrix, number], [("c", "a"), ("c", "b")], "the name \"c\" occurs twice"),
+                ([matrix, number], [("b", "a")], "the name \"b\" occurs twice"),
+                ([matrix], [("a", "a")], "the name \"a\" occurs twice"), ([matrix], [("c", "b")], "is no variable"),
+            ]
+
+    @Test(
+        "Variables have the bytes of their shape, and each name is of one variable", arguments: contradictions.indices)
+    func contradiction(index: Int) throws {
+        let whole = Self.content([Self.matrix, Self.number], [("c", "a"), ("d", "a")])
+        let file = try CTranslate2File(parsing: whole, file: "f")
+        #expect(file.variables.map(\.shape) == [[2, 3], []] && file.aliases.map(\.alias) == ["c", "d"])
+        let (variables, aliases, words) = Self.contradictions[index]
+        let error = try #require(throws: FormatError.self) {
+            try CTranslate2File(parsing: Self.content(variables, aliases), file: "f")
+        }
+        #expect(error.reason.contains(words), "\(error)")
+    }
+
     @Test("A corrupt model file is refused with its offset", arguments: corruptions.indices)
     func corrupt(index: Int) throws {
         let (offset, bytes, words) = Self.corruptions[index]

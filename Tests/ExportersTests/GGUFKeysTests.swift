@@ -133,6 +133,22 @@ struct GGUFKeysTests {
         results["logits"] ?? results["last_hidden_state"] ?? []
     }
 
+    @Test(
+        "frequencies of Llama 3.1 are divided for waves longer than the context, and little for those between the limits"
+    )
+    func llama3() throws {
+        let scaling: JSON = [
+            "factor": 8.0, "low_freq_factor": 4.0, "high_freq_factor": 50.0, "original_max_position_embeddings": 1000,
+        ]
+        let field = JSONField(["rope_scaling": scaling], file: "config.json")
+        let found = try GGUFRotary.llama3(field["rope_scaling"], field, theta: 10_000, width: 8)
+        // Waves of 6.3, 63, 628 and 6283 positions; the limits are 1000 / 50 and 1000 / 4.
+        let share = (1000 / (20 * Double.pi) - 4) / 46
+        let between = 1 / ((1 - share) / 8 + share)
+        #expect(found.count == 4 && found[0] == 1 && found[2] == 8 && found[3] == 8)
+        #expect(abs(Double(found[1]) - between) < 1e-6 && between > 2 && between < 4)
+    }
+
     @Test("A file as it is gives the numbers of libllama", arguments: architectures)
     func unchanged(architecture: String) throws {
         let found = try opened(architecture) { try rows(of: results($0, tokens: Self.tokens.count)) }

@@ -35,11 +35,40 @@ struct LoweringRoundTripTests {
                 let wanted = expected.floats
                 let scale = max(wanted.map(abs).max() ?? 0, 1e-3)
                 for (found, expected) in zip(result.floats, wanted) {
-                    largest = max(largest, abs(found - expected) / scale)
+                    // The greater of two numbers is never NaN where one of them is a number.
+                    largest = found.isNaN != expected.isNaN ? .infinity : max(largest, abs(found - expected) / scale)
                 }
             }
             return largest
         }
+    }
+
+    @Test("Every order of axes")
+    func transposed() throws {
+        var builder = ProgramBuilder(name: "model")
+        let x = builder.input("x", TensorType(.float32, [2, 3, 4]))
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            builder.output("y\(order)".filter { !" ,[]".contains($0) }, try builder.apply(Transpose(order), [x]))
+        }
+        let function = try builder.finish().freezing(ShapeBindings())
+        let inputs = ["x": HostTensor((0..<24).map { Float($0) }, [2, 3, 4])]
+        for target in [CoreMLTarget.iOS16, .iOS18] {
+            #expect(try noise(function, inputs, target, .float32) == 0, "\(target.rawValue)")
+        }
+    }
+
+    @Test(
+        "A norm of equal elements is finite in float16, though its epsilon is no number of it",
+        arguments: [1e-5, 1e-12])
+    func epsilon(_ epsilon: Double) throws {
+        var builder = ProgramBuilder(name: "model")
+        let x = builder.input("x", TensorType(.float32, [2, 4]))
+        let gain = builder.literal(HostTensor([1.0, 2, 3, 4], [4]), name: "gain")
+        builder.output("y", try builder.apply(LayerNorm(epsilon: epsilon), [x, gain]))
+        let function = try builder.finish().freezing(ShapeBindings())
+        let inputs = ["x": HostTensor([0.5, 0.5, 0.5, 0.5, 1.0, 2, 3, 4], [2, 4])]
+        let noise = try #require(try noise(function, inputs, .iOS18, .float16))
+        #expect(noise <= 0x1p-7, "\(noise)")
     }
 
     private static let samples = OperatorSample.all.filter { !$0.name.hasSuffix("_special") }

@@ -148,6 +148,9 @@ struct MLXLayoutTests {
             let files = try tensors("\(folder)/model")
             let inner = try #require(files["decoder.blocks.0.mlp2.scales"])
             #expect(inner.shape.dimensions[1] == 4)
+            // MLX adds the bias to the scale times codes from 0 on, of which 128 stands for 0.
+            let biases = try #require(files["decoder.blocks.0.mlp2.biases"])
+            #expect(biases.floats() == inner.floats().map { $0 * -128 })
         }
     }
 
