@@ -15,6 +15,20 @@ struct CHandleTests {
         #expect(accel_model_release(model) == 0)
     }
 
+    @Test("a text that is too long for its field is cut between two characters", arguments: ["", "x", "xy", "xyz"])
+    func cut(_ start: String) {
+        for character in ["é", "語", "😀"] {
+            var (model, error): (OpaquePointer?, CError) = (nil, CError())
+            let folder = String(repeating: character, count: 20)
+            let path = "/\(start)" + Array(repeating: folder, count: 12).joined(separator: "/")
+            #expect(accel_model_open(path, nil, &model, &error.parts) == Int32(ACCEL_NOT_FOUND))
+            let place = withUnsafeBytes(of: error.parts.place) { Array($0.prefix { $0 != 0 }) }
+            let text = String(validating: place, as: UTF8.self)
+            #expect(text.map { path.hasPrefix($0) } == true, "\(place.suffix(4))")
+            #expect(place.count > MemoryLayout.size(ofValue: error.parts.place) - 2 * character.utf8.count)
+        }
+    }
+
     /// Every function that takes a handle, on what may be none.
     private static func statuses(_ handle: OpaquePointer?, _ other: OpaquePointer?) -> [(String, Int32)] {
         var (out, port, token, summary) = (OpaquePointer(bitPattern: 7), accel_port(), Int64(0), accel_summary())

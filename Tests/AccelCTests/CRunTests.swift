@@ -108,6 +108,9 @@ struct CRunTests {
         Refusal(testDescription: "an input twice", code: ACCEL_INVALID) { inputs, _ in
             inputs.tensors[2] = inputs.tensors[0]
         },
+        Refusal(testDescription: "all inputs, and one of them again", code: ACCEL_INVALID) { inputs, _ in
+            inputs.tensors.append(inputs.tensors[0])
+        },
         Refusal(testDescription: "an unknown input", code: ACCEL_NOT_FOUND) { inputs, _ in
             inputs.tensors[0].name = UnsafePointer(inputs.text("inputids"))
         },
@@ -140,9 +143,12 @@ struct CRunTests {
             _, outputs in
             (outputs.tensors[0].data, outputs.tensors[0].byte_count) = (nil, 0)
         },
-        Refusal(testDescription: "an output of other bytes", code: ACCEL_INVALID) { _, outputs in
-            outputs.tensors[0].byte_count -= 4
-        },
+        Refusal(
+            testDescription: "an output of fewer bytes", code: ACCEL_INVALID, expected: "720 bytes", found: "716"
+        ) { _, outputs in outputs.tensors[0].byte_count -= 4 },
+        Refusal(
+            testDescription: "an output of more bytes", code: ACCEL_INVALID, expected: "720 bytes", found: "724"
+        ) { _, outputs in outputs.tensors[0].byte_count += 4 },
         Refusal(testDescription: "an output of another type", code: ACCEL_INVALID) { _, outputs in
             outputs.tensors[0].type = UInt32(ACCEL_I32)
         },

@@ -66,8 +66,30 @@ struct ErrorDocumentTests {
                 "element": 3,
                 "reason": "is NaN", "exitStatus": 4,
             ])
+        for (location, parts) in [
+            (.field("a.b[0]"), ["field": "a.b[0]"]), (.offset(7), ["offset": 7]),
+            (.line(3, column: 5), ["line": 3, "column": 5]), (.tensor("w", index: nil), ["tensor": "w"]), (nil, [:]),
+        ] as [(FormatError.Location?, JSON)] {
+            let error = FormatError(file: "a", location: location, reason: "is bad")
+            guard case .object(let members) = parts else { continue }
+            for member in members { #expect(error.parts.contains(member), "\(error)") }
+            #expect(error.parts.count == members.count + 2)
+        }
         #expect(RequestError("no").json == ["code": "usage", "message": "no", "exitStatus": 2])
         #expect(Set(ExitStatus.allCases.map(\.name)).count == ExitStatus.allCases.count)
+    }
+
+    @Test("A document is printed once, and not after a result")
+    func once() {
+        let error = RequestError("no")
+        let (first, second, never) = (
+            ErrorDocument(isDue: true), ErrorDocument(isDue: true), ErrorDocument(isDue: false)
+        )
+        #expect(first.take(error)?.contains("\"message\": \"no\"") == true)
+        #expect(first.take(error) == nil)
+        let (isDue, isDueAgain) = (second.takeTurn(), second.takeTurn())
+        #expect(isDue && !isDueAgain && second.take(error) == nil)
+        #expect(never.take(error) == nil)
     }
 
     @Test(
