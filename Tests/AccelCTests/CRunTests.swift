@@ -149,6 +149,10 @@ struct CRunTests {
         Refusal(
             testDescription: "an output of more bytes", code: ACCEL_INVALID, expected: "720 bytes", found: "724"
         ) { _, outputs in outputs.tensors[0].byte_count += 4 },
+        Refusal(
+            testDescription: "an output of more bytes than memory has", code: ACCEL_INVALID, expected: "720 bytes",
+            found: "\(UInt.max)"
+        ) { _, outputs in outputs.tensors[0].byte_count = -1 },
         Refusal(testDescription: "an output of another type", code: ACCEL_INVALID) { _, outputs in
             outputs.tensors[0].type = UInt32(ACCEL_I32)
         },

@@ -274,10 +274,22 @@ struct ExecutorLawTests {
         }
     }
 
-    /// Every codec, and options whose zero points or scales the kernels read in ways of their own.
-    static let linearCodecs = codecs + ["int8:mode=asymmetric", "palette:bits=4,scale=channel"]
+    @Test("zero points of int8 and scales of a palette's channels are those of each row, whoever computes it")
+    func rowParameters() throws {
+        for codec in ["int8:mode=asymmetric", "palette:bits=2,scale=channel"] {
+            for rows in [1, 2, 16] {
+                let program = try SmallProgram(compress: codec) { maker in
+                    // More rows than a piece of work has, no two alike.
+                    let weight = HostTensor((0..<5000 * 24).map { Float($0 % 24) - Float($0 / 24) / 500 }, [5000, 24])
+                    return [try maker.builder.apply(Linear(), [maker.input([rows, 24]), maker.weight(weight)])]
+                }
+                let (found, expected) = (try program.run(threads: 2), try program.reference())
+                #expect(agree(found[0], expected[0], tolerance: 2e-6), "\(codec), \(rows) rows")
+            }
+        }
+    }
 
-    @Test("one row, few and many meet weights of every codec, by a kernel each", arguments: linearCodecs)
+    @Test("one row, few and many meet weights of every codec, by a kernel each", arguments: codecs)
     func linearRows(codec: String) throws {
         for (rows, kernel) in [
             (1, "GEMVKernel"), (2, "SmallGEMMKernel"), (7, "SmallGEMMKernel"), (14, "SmallGEMMKernel"),

@@ -69,4 +69,26 @@ struct RecompressionTests {
         #expect(try failure { $0.energy = $0.energy.nextUp } == nil)
         #expect(try failure { $0.energy *= 1.01 } != nil)
     }
+
+    @Test("a code that is not the nearest is a failure, whatever a budget allows the weight to lose")
+    func violations() throws {
+        let model = try TinyModel()
+        let compressed = try model.compressed("int8")
+        let text = #"{"weights": [{"match": "*", "sqnr": 1}]}"#
+        let budget = try Budget(JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: "b"), file: "b"))
+        var stage = WeightStage(
+            program: try compressed.planned(), model: try ReferenceModel([model.program], for: compressed.planned()),
+            budget: budget, threads: 1)
+        let weight = try #require(compressed.weights.first { $0.tensor.name == "layer.0.up.weight" }).tensor
+        var codes = weight.sections[0].withBytes(Array.init)
+        codes[5] ^= 1
+        let changed = try CompressedTensor(
+            name: weight.name, elementType: weight.elementType, shape: weight.shape, codec: weight.codec,
+            sections: [ByteView(codes)] + weight.sections.dropFirst())
+        for proves in [true, false] {
+            stage.provesCodes = proves
+            #expect(try stage.finding(weight)?.finding.failure == nil)
+            #expect(try stage.finding(changed)?.finding.failure?.hasPrefix("element 5: ") == true)
+        }
+    }
 }

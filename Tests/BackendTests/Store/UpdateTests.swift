@@ -201,6 +201,23 @@ struct UpdateTests {
         }
     }
 
+    @Test("bytes are compared with their digests before a signature is asked for")
+    func order() async throws {
+        struct Nobody: SignatureVerifier {
+            func verify(_ package: AcceleratorPackage) throws { throw RequestError("is not signed") }
+        }
+        let bench = try StoreBench()
+        let store = try bench.store(trust: .signed(Nobody()))
+        let path = try bench.package(NumberedModel(1))
+        try await expectRefusal(.untrusted, bench, store) { store.update("m", from: LocalPackage(path)) }
+        let weights = "\(path)/weights-0000.bin"
+        var bytes = try Data(contentsOf: URL(filePath: weights))
+        bytes[bytes.count / 2] ^= 1
+        try FileManager.default.removeItem(atPath: weights)
+        try bytes.write(to: URL(filePath: weights))
+        try await expectRefusal(.corrupt, bench, store) { store.update("m", from: LocalPackage(path)) }
+    }
+
     @Test("a signature is asked for beside the package, and kept with it")
     func signatures() async throws {
         /// Accepts what a file beside the package says.
