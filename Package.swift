@@ -4,8 +4,11 @@ import PackageDescription
 /// Executables for tests, which lie beside them.
 let helperPrograms = [
     "CacheTool", "StoreTool", "UpdateExample", "EmbeddingExample", "StreamingExample", "LoadTool", "AllocationCounter",
-    "ChatTemplateTool", "TextTool",
+    "ChatTemplateTool", "TextTool", "HubTool",
 ]
+
+/// Libraries for tests, which lie beside them.
+let testLibraries = ["TestSupport", "BackendConformance", "CCalls", "HubTestSupport", "TextGoldens"]
 
 /// The tests' own build (scripts/test_build.sh) optimises what computes, and nothing else: the rest of it compiles as fast as a
 /// debug build. Other builds have none of these flags, because no other package could depend on this one with them.
@@ -43,7 +46,7 @@ func layer(
     default:
         return .target(
             name: name, dependencies: dependencies,
-            path: ["TestSupport", "BackendConformance", "CCalls"].contains(name) ? "Tests/\(name)" : nil,
+            path: testLibraries.contains(name) ? "Tests/\(name)" : nil,
             swiftSettings: swiftSettings, linkerSettings: linkerSettings)
     }
 }
@@ -67,15 +70,17 @@ let package = Package(
             over: [
                 "Accel", "AccelConversion", "AccelVerification", "AccelCalibration", "AccelFormats", "AccelPackages",
                 "AccelCPURuntime", "AccelModelFamilies", "AccelPrograms", "AccelEvaluation", "AccelFrontEnds",
-                "AccelHostTools",
+                "AccelHostTools", "AccelHub",
             ],
             kind: .executable),
         layer("AccelEvaluation", over: ["Accel", "AccelFrontEnds", "AccelPrograms", "AccelVerification"]),
-        layer("AccelHostTools", over: ["Accel", "AccelPackages"]),
+        layer("AccelHub", over: ["AccelByteIO"]),
+        layer("AccelHostTools", over: ["Accel", "AccelPackages", "AccelHub"]),
         layer(
             "AccelConversion",
             over: [
-                "AccelCalibration", "AccelFormats", "AccelFrontEnds", "AccelModelFamilies", "AccelPackages", "AccelCPURuntime",
+                "AccelCalibration", "AccelFormats", "AccelFrontEnds", "AccelModelFamilies", "AccelPackages",
+                "AccelCPURuntime",
             ]),
         layer("Accel", over: ["AccelPackages", "AccelCPURuntime", "AccelFrontEnds", "CAccelPlugin"]),
         layer(
@@ -121,8 +126,12 @@ let package = Package(
         layer("EmbeddingExample", over: ["Accel"], kind: .executable),
         layer("StreamingExample", over: ["Accel"], kind: .executable),
         layer("ChatTemplateTool", over: ["AccelChatTemplates"], kind: .executable),
-        layer("TextTool", over: ["AccelText"], kind: .executable),
-        layer("TextTests", over: ["AccelText"], kind: .test),
+        layer("TextTool", over: ["AccelText", "TextGoldens"], kind: .executable),
+        layer("TextGoldens", over: ["AccelText"]),
+        layer("TextTests", over: ["AccelText", "TextGoldens"], kind: .test),
+        layer("HubTool", over: ["AccelHub", "AccelHostTools", "HubTestSupport"], kind: .executable),
+        layer("HubTestSupport", over: ["AccelHub"]),
+        layer("HubTests", over: ["AccelHub", "AccelHostTools", "HubTestSupport"], kind: .test),
         layer("ChatTemplateTests", over: ["AccelChatTemplates"], kind: .test),
         layer("CKernelsTests", over: ["CAccelKernels", "TestSupport"], kind: .test),
         layer("ByteIOTests", over: ["AccelByteIO", "TestSupport"], kind: .test),
@@ -148,7 +157,10 @@ let package = Package(
             "VerificationTests", over: ["AccelVerification", "AccelConversion", "AccelModelFamilies", "TestSupport"],
             kind: .test),
         layer("ConversionTests", over: ["AccelConversion", "TestSupport"], kind: .test),
-        layer("CommandTests", over: ["accelc", "Accel", "AccelFrontEnds", "AccelPackages", "TestSupport"], kind: .test, exclude: ["Scripts"]),
+        layer(
+            "CommandTests",
+            over: ["accelc", "Accel", "AccelFrontEnds", "AccelHub", "AccelPackages", "HubTestSupport", "TestSupport"],
+            kind: .test, exclude: ["Scripts"]),
     ],
     swiftLanguageModes: [.v6]
 )
@@ -175,8 +187,9 @@ if Context.environment["ACCELC_FUZZ"] != nil {
     let fuzz = layer(
         "FuzzTargets",
         over: [
-            "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "CCalls",
-            "TestSupport",
+            "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelText",
+            "CCalls",
+            "TestSupport", "TextGoldens",
         ])
     fuzz.path = "Tests/Fuzz"
     package.targets.append(fuzz)

@@ -16,7 +16,9 @@ enum ModelLocation {
         _ model: String, form: String = Self.form, environment: (String) -> String? = ProcessEnvironment.value
     ) throws(RequestError) -> String {
         if model.hasPrefix("hf:") {
-            return try HubCache(environment: environment).snapshot(of: HubName(String(model.dropFirst(3))))
+            let parts = model.dropFirst(3).split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            let folder = try HubCache(environment: environment).snapshot(of: HubName(String(parts.first ?? "")))
+            return parts.count == 2 ? try file(String(parts[1]), in: folder, of: model) : folder
         }
         if Files.kind(of: model) != nil { return model }
         if let problem = Files.brokenLink(model) { throw RequestError(problem, status: .unavailable) }
@@ -36,13 +38,35 @@ enum ModelLocation {
     }
 }
 
+extension ModelLocation {
+    /// Returns the file of a snapshot by its path, or by the end of its name before `.gguf`; of several parts the first.
+    private static func file(_ name: String, in folder: String, of model: String) throws(RequestError) -> String {
+        guard isRelativeInside(name) else { throw RequestError("\"\(model)\" does not name a file of a model") }
+        if Files.kind(of: "\(folder)/\(name)") == .file { return "\(folder)/\(name)" }
+        let names = ((try? Files.list(folder)) ?? []).filter { $0.hasSuffix(".gguf") }
+        let fitting = names.filter { file in
+            // Of the parts of a model the first is named.
+            let stem = file.dropLast(".gguf".count)
+            let parts = stem.split(separator: "-", omittingEmptySubsequences: false)
+            let isFirst = parts.count > 3 && parts[parts.count - 2] == "of" && parts[parts.count - 3] == "00001"
+            return (isFirst ? parts.dropLast(3).joined(separator: "-") : String(stem)).hasSuffix(name)
+        }
+        guard fitting.count == 1 else {
+            throw RequestError(
+                "\(model): the local copy has no such file (it has: \(names.joined(separator: ", ")))",
+                status: .unavailable)
+        }
+        return "\(folder)/\(fitting[0])"
+    }
+}
+
 extension Checkpoint {
     /// Returns the default name of outputs of a model: the name of the folder, of the file without `.safetensors`, or
     /// of the repository; nil if it has none, such as `/`.
     public static func name(of model: String) -> String? {
         guard !model.hasPrefix("hf:"), Files.kind(of: model) != nil else {
-            let hub = try? HubName(model.hasPrefix("hf:") ? String(model.dropFirst(3)) : model)
-            return hub?.name ?? Files.name(of: model)
+            let name = (model.hasPrefix("hf:") ? model.dropFirst(3) : model[...]).prefix { $0 != ":" }
+            return (try? HubName(String(name)))?.name ?? Files.name(of: model)
         }
         var name = Files.name(of: model)
         if [".", ".."].contains(name) { name = Files.realPath(of: model).map { Files.name(of: $0) } ?? "" }

@@ -41,6 +41,7 @@ struct Accelc {
             try console.configure(arguments)
             try MachineMemory.checkVariable()
             try ProcessorLimit.checkVariable()
+            try HubModels.download(arguments, console)
             try arguments.requireKinds()
             try arguments.requireReplaceableOutputs()
             let start = ContinuousClock.now

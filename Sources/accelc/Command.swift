@@ -51,7 +51,7 @@ enum CommonOptions {
     )
     static let timeout = Option(
         "timeout", .seconds, "end with exit status 130 after this time, with nothing half-written left")
-    static let all = [quiet, verbose, progress, threads, timeout]
+    static let all = [quiet, verbose, progress, threads, timeout, HubModels.offline]
 
     /// The option of commands that can print one JSON document instead of text.
     static let json = Option(

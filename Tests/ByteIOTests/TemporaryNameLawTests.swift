@@ -24,6 +24,8 @@ struct TemporaryNameLawTests {
         "AccelPackages/Cache/Local/CacheNames.swift": "recognises names that earlier versions made",
         "AccelPackages/Cache/Local/Cache+CleanUp.swift": "moves a complete package away, to remove it",
         "AccelPackages/Cache/Local/CacheFolder+Verification.swift": "moves a complete file into quarantine",
+        "AccelHub/IncompleteBlob.swift": "downloads that stay, so that the next call continues them",
+        "AccelHub/RepositoryCache.swift": "the links of a snapshot, by their final names",
         "AccelPackages/Store/StoreFolder+Versions.swift": "moves a complete version into its place, or away",
     ]
 

@@ -107,6 +107,17 @@ final class Console {
         }
     }
 
+    /// Returns a function that shows one line in place of the one before, on a terminal only, for any thread.
+    func liveLine() -> @Sendable (String) -> Void {
+        let (isShown, errors) = (progressStyle == .bar, errors)
+        return { text in
+            guard isShown else { return }
+            let columns = (Self.columns(of: .errors) ?? 100) - 1
+            var line = "\r\u{1B}[K\(text.prefix(columns))"
+            line.withUTF8 { _ = write(errors, $0.baseAddress, $0.count) }
+        }
+    }
+
     func error(_ sentence: String) {
         bar?.clear()
         emit(line("accelc: \(paint("error:", .red)) \(Text.line(sentence))"), to: errors)
