@@ -13,6 +13,7 @@ import base64
 import json
 import os
 import random
+import shutil
 import struct
 import sys
 
@@ -328,6 +329,7 @@ def write(folder, made, rows, files=(), quiet=False):
     for name, path in files:
         with open(os.path.join(folder, name + ".golden"), "wb") as file:
             file.write(golden_sentencepiece(path, rows))
+        shutil.copy(path, os.path.join(folder, name + ".model"))
         print(name, flush=True)
 
 

@@ -20,6 +20,6 @@ struct FuzzTarget: Sendable {
         safetensors, shardIndex, configuration, json, zip, manifest, sourceMap, graph, weightIndex, cacheRecord, recipe,
         protobuf,
         coreMLModel, coreMLBlobs, coreML, coreAI, gguf, importance, sshSignature, modelSignature, trustPolicy,
-        statistics, ctranslate2, whisperCPP, quantized, adapter, cInterface,
+        statistics, ctranslate2, whisperCPP, quantized, adapter, cInterface, tokenizerFiles, tokenizerTexts,
     ]
 }

@@ -37,7 +37,7 @@ struct AddedTokens: Sendable {
     /// The text of each token in decoding: its normalized form, where it is found by that.
     private(set) var texts: [[UInt8]]
     private let numbers: [TokenID: Int]
-    private let byContent: [String: TokenID]
+    private let byContent: [[UInt8]: TokenID]
     private let specialTexts: Set<[UInt8]>
     private(set) var plain: TokenFinder
     let normalized: TokenFinder
@@ -49,7 +49,8 @@ struct AddedTokens: Sendable {
         self.tokens = last.values.sorted { $0.id < $1.id }
         texts = self.tokens.map { $0.isNormalized ? normalize(Array($0.content.utf8)) : Array($0.content.utf8) }
         numbers = Dictionary(uniqueKeysWithValues: self.tokens.enumerated().map { ($1.id, $0) })
-        byContent = Dictionary(tokens.map { ($0.content, $0.id) }) { $1 }
+        // As bytes: strings are equal if they differ in their composition only.
+        byContent = Dictionary(tokens.map { (Array($0.content.utf8), $0.id) }) { $1 }
         specialTexts = Set(tokens.filter(\.isSpecial).map { Array($0.content.utf8) })
         let indexed = zip(self.tokens, texts)
         plain = TokenFinder(indexed.filter { !$0.0.isNormalized }.map { ($0.0, $0.1) })
@@ -76,7 +77,7 @@ struct AddedTokens: Sendable {
         }
     }
 
-    func id(of content: String) -> TokenID? { byContent[content] }
+    func id(of content: String) -> TokenID? { byContent[Array(content.utf8)] }
 
     /// Returns the text of a token in decoding; nil if it is not an added one.
     func text(_ id: TokenID) -> [UInt8]? { numbers[id].map { texts[$0] } }

@@ -19,6 +19,8 @@ struct BPEModel: Sendable {
         var fallsBackToBytes = false
         /// A word of the vocabulary is a token, whatever merges give.
         var ignoresMerges = false
+        /// That holds for runs of newlines only.
+        var ignoresMergesOfNewlines = false
     }
 
     init(_ vocabulary: Vocabulary, _ merges: MergeTable, _ options: Options) {
@@ -45,7 +47,7 @@ struct BPEModel: Sendable {
     func append(
         _ word: UnsafeBufferPointer<UInt8>, mapsBytes: Bool, _ work: inout ModelWork, to output: inout TokenOutput
     ) -> Bool {
-        if options.ignoresMerges {
+        if options.ignoresMerges || options.ignoresMergesOfNewlines && word.allSatisfy({ $0 == 0x0A }) {
             let whole: TokenID
             if mapsBytes {
                 work.bytes.removeAll(keepingCapacity: true)

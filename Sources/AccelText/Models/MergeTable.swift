@@ -1,61 +1,81 @@
+/// A pair of tokens that is merged.
+struct Merge: Sendable {
+    /// left << 32 | right.
+    fileprivate let pair: UInt64
+    /// rank << 32 | number of the merged token.
+    fileprivate let result: UInt64
+
+    init(_ left: TokenID, _ right: TokenID, rank: Int, _ merged: TokenID) {
+        self.init(pair: MergeTable.pair(left, right), result: UInt64(rank) << 32 | UInt64(UInt32(bitPattern: merged)))
+    }
+
+    fileprivate init(pair: UInt64, result: UInt64) { (self.pair, self.result) = (pair, result) }
+}
+
 /// The pairs of tokens that are merged, in one flat hash table.
 struct MergeTable: Sendable {
-    /// The pair: left << 32 | right. `free` where there is none.
-    private var pairs: [UInt64]
-    /// rank << 32 | number of the merged token.
-    private var results: [UInt64]
-    private var mask: Int
-    private var count = 0
+    /// The count is a power of 2, and at most half of the slots are in use.
+    private var slots: [Merge]
+    private let mask: Int
     private static let free = UInt64.max
     /// The result of pairs that are not merged: the largest rank.
     static let none = UInt64.max
 
-    init(expecting count: Int = 0) {
+    /// - Parameter merges: of equal pairs the last one counts.
+    init(_ merges: [Merge] = []) {
         var capacity = 16
-        while capacity < count * 2 { capacity *= 2 }
-        pairs = [UInt64](repeating: Self.free, count: capacity)
-        results = [UInt64](repeating: 0, count: capacity)
+        while capacity < merges.count * 2 { capacity *= 2 }
         mask = capacity - 1
+        slots = [Merge](repeating: Merge(pair: Self.free, result: 0), count: capacity)
+        let byRegion = Self.orderedByRegion(merges, mask)
+        slots.withUnsafeMutableBufferPointer { slots in
+            for merge in byRegion {
+                var slot = Self.hash(merge.pair) & mask
+                while slots[slot].pair != Self.free, slots[slot].pair != merge.pair { slot = (slot + 1) & mask }
+                slots[slot] = merge
+            }
+        }
+    }
+
+    /// Orders merges by 64 regions of the table: while one is filled, it is in a cache. Within a region they keep their order.
+    private static func orderedByRegion(_ merges: [Merge], _ mask: Int) -> [Merge] {
+        let shift = max(0, (mask + 1).trailingZeroBitCount - 6)
+        var starts = [Int](repeating: 0, count: 64)
+        for merge in merges { starts[(hash(merge.pair) & mask) >> shift] += 1 }
+        var sum = 0
+        for region in starts.indices { (starts[region], sum) = (sum, sum + starts[region]) }
+        return [Merge](unsafeUninitializedCapacity: merges.count) { ordered, count in
+            for merge in merges {
+                let region = (hash(merge.pair) & mask) >> shift
+                ordered.initializeElement(at: starts[region], to: merge)
+                starts[region] += 1
+            }
+            count = merges.count
+        }
     }
 
     @inline(__always)
-    private static func slot(_ pair: UInt64) -> Int {
+    private static func hash(_ pair: UInt64) -> Int {
         let mixed = pair &* 0x9E37_79B9_7F4A_7C15
         return Int(truncatingIfNeeded: mixed ^ mixed >> 32)
     }
 
-    /// Adds a pair. A pair that is present gets the new result.
-    mutating func add(_ left: TokenID, _ right: TokenID, rank: Int, _ merged: TokenID) {
-        let pair = UInt64(UInt32(bitPattern: left)) << 32 | UInt64(UInt32(bitPattern: right))
-        insert(pair, UInt64(rank) << 32 | UInt64(UInt32(bitPattern: merged)))
-        guard count * 2 > pairs.count else { return }
-        let (oldPairs, oldResults) = (pairs, results)
-        pairs = [UInt64](repeating: Self.free, count: oldPairs.count * 2)
-        results = [UInt64](repeating: 0, count: oldPairs.count * 2)
-        mask = pairs.count - 1
-        count = 0
-        for (pair, result) in zip(oldPairs, oldResults) where pair != Self.free { insert(pair, result) }
-    }
-
-    private mutating func insert(_ pair: UInt64, _ result: UInt64) {
-        var slot = Self.slot(pair) & mask
-        while pairs[slot] != Self.free, pairs[slot] != pair { slot = (slot + 1) & mask }
-        if pairs[slot] == Self.free { count += 1 }
-        pairs[slot] = pair
-        results[slot] = result
+    @inline(__always)
+    fileprivate static func pair(_ left: TokenID, _ right: TokenID) -> UInt64 {
+        UInt64(UInt32(bitPattern: left)) << 32 | UInt64(UInt32(bitPattern: right))
     }
 
     /// Returns rank << 32 | merged token; `none` for a pair that is not merged.
     @inline(__always)
     func find(_ left: TokenID, _ right: TokenID) -> UInt64 {
-        let pair = UInt64(UInt32(bitPattern: left)) << 32 | UInt64(UInt32(bitPattern: right))
-        return pairs.withUnsafeBufferPointer { pairs in
-            var slot = Self.slot(pair) & mask
-            while pairs[slot] != pair {
-                if pairs[slot] == Self.free { return Self.none }
+        let pair = Self.pair(left, right)
+        return slots.withUnsafeBufferPointer { slots in
+            var slot = Self.hash(pair) & mask
+            while slots[slot].pair != pair {
+                if slots[slot].pair == Self.free { return Self.none }
                 slot = (slot + 1) & mask
             }
-            return results[slot]
+            return slots[slot].result
         }
     }
 }

@@ -27,7 +27,7 @@ struct Pattern: Sendable {
 
     /// - Throws: `FormatError` at `field` that names an unsupported construct and its position.
     init(expression: String, _ field: JSONField) throws {
-        do throws(PatternParser.Problem) {
+        do throws(PatternProblem) {
             var parser = PatternParser(expression)
             kind = .program(try PatternCompiler(try parser.parse()).program)
         } catch let problem {

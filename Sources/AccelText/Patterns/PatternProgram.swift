@@ -59,7 +59,7 @@ struct PatternCompiler {
     private var setNumbers: [[UInt32]: Int32] = [:]
     private static let mostInstructions = 100_000
 
-    init(_ node: PatternNode) throws(PatternParser.Problem) {
+    init(_ node: PatternNode) throws(PatternProblem) {
         try add(node)
         try emit(.match)
         program.first = node.first.map(ScalarSet.init)
@@ -68,9 +68,9 @@ struct PatternCompiler {
     @discardableResult
     private mutating func emit(
         _ operation: PatternProgram.Operation, _ a: Int32 = 0, _ b: Int32 = 0, _ c: Int32 = 0
-    ) throws(PatternParser.Problem) -> Int {
+    ) throws(PatternProblem) -> Int {
         guard program.instructions.count < Self.mostInstructions else {
-            throw PatternParser.Problem(position: 0, reason: "the pattern has too many repetitions")
+            throw PatternProblem(position: 0, reason: "the pattern has too many repetitions")
         }
         program.instructions.append(.init(operation: operation, a: a, b: b, c: c))
         return program.instructions.count - 1
@@ -86,7 +86,7 @@ struct PatternCompiler {
         return number
     }
 
-    private mutating func add(_ node: PatternNode) throws(PatternParser.Problem) {
+    private mutating func add(_ node: PatternNode) throws(PatternProblem) {
         switch node {
         case .set(let set):
             if set.bounds.count == 2, set.bounds[0] + 1 == set.bounds[1] {
@@ -115,7 +115,7 @@ struct PatternCompiler {
         }
     }
 
-    private mutating func addLook(_ part: PatternNode, back: Int32, flags: Int32) throws(PatternParser.Problem) {
+    private mutating func addLook(_ part: PatternNode, back: Int32, flags: Int32) throws(PatternProblem) {
         let look = try emit(.look, 0, flags, back)
         let jump = try emit(.jump)
         program.instructions[look].a = here
@@ -125,12 +125,12 @@ struct PatternCompiler {
     }
 
     /// Alternatives of a lookbehind may have different lengths.
-    private mutating func addLookbehind(_ part: PatternNode, _ negative: Bool) throws(PatternParser.Problem) {
+    private mutating func addLookbehind(_ part: PatternNode, _ negative: Bool) throws(PatternProblem) {
         var branches = [part]
         if case .alternatives(let parts) = part { branches = parts }
         let lengths = branches.compactMap(\.fixedLength)
         guard lengths.count == branches.count else {
-            throw PatternParser.Problem(position: 0, reason: "a lookbehind of varying length is not supported")
+            throw PatternProblem(position: 0, reason: "a lookbehind of varying length is not supported")
         }
         if negative || branches.count == 1 {
             for (branch, length) in zip(branches, lengths) {
@@ -143,7 +143,7 @@ struct PatternCompiler {
 
     private mutating func add(
         _ part: PatternNode, _ minimum: Int, _ maximum: Int?, _ eagerness: PatternNode.Eagerness
-    ) throws(PatternParser.Problem) {
+    ) throws(PatternProblem) {
         if case .set(let set) = part, eagerness != .lazy, maximum != 1 || eagerness == .possessive {
             let operation: PatternProgram.Operation = eagerness == .greedy ? .run : .possessiveRun
             let index = try emit(operation, number(of: set), Int32(minimum), maximum.map { Int32($0) } ?? -1)
@@ -163,7 +163,7 @@ struct PatternCompiler {
 
     private mutating func addLoop(
         _ part: PatternNode, _ minimum: Int, _ maximum: Int?, lazy: Bool
-    ) throws(PatternParser.Problem) {
+    ) throws(PatternProblem) {
         for _ in 0..<minimum { try add(part) }
         func aim(_ split: Int, _ body: Int32, _ end: Int32) {
             program.instructions[split].a = lazy ? end : body
@@ -188,7 +188,7 @@ struct PatternCompiler {
     }
 
     /// Alternatives are chosen by the next byte, so that most are not tried.
-    private mutating func add(alternatives parts: [PatternNode]) throws(PatternParser.Problem) {
+    private mutating func add(alternatives parts: [PatternNode]) throws(PatternProblem) {
         let dispatch = parts.count <= 64 ? try emit(.dispatch, Int32(program.tables.count / 130)) : nil
         if dispatch != nil { program.tables += [Int32](repeating: 0, count: 130) }
         let table = program.tables.count - 130
@@ -200,7 +200,7 @@ struct PatternCompiler {
             try add(part)
             jumps.append(try emit(.jump))
         }
-        func chain(_ chosen: [Int32]) throws(PatternParser.Problem) -> Int32 {
+        func chain(_ chosen: [Int32]) throws(PatternProblem) -> Int32 {
             if chosen.count == 1 { return chosen[0] }
             let first = here
             if chosen.isEmpty { try emit(.fail) }

@@ -26,7 +26,8 @@ enum AddedTokenReader {
 struct AddedTokenNumbers {
     private let vocabulary: Vocabulary
     private var next: TokenID
-    private var known: [String: TokenID] = [:]
+    /// By the bytes of the content.
+    private var known: [[UInt8]: TokenID] = [:]
 
     init(_ vocabulary: Vocabulary) {
         self.vocabulary = vocabulary
@@ -34,13 +35,14 @@ struct AddedTokenNumbers {
     }
 
     mutating func number(of content: String) -> TokenID {
-        if let id = known[content] { return id }
-        var id = vocabulary.find(content)
+        let bytes = Array(content.utf8)
+        if let id = known[bytes] { return id }
+        var id = vocabulary.find(bytes)
         if id < 0 {
             id = next
             next += 1
         }
-        known[content] = id
+        known[bytes] = id
         return id
     }
 }

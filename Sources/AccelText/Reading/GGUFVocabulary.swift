@@ -49,6 +49,9 @@ public struct GGUFVocabulary: Sendable {
         self.file = file
     }
 
+    /// `▁`.
+    private var startOfWord: [UInt8] { [0xE2, 0x96, 0x81] }
+
     private enum Kind: Int32 { case normal = 1, unknown, control, userDefined, unused, byte }
 
     private func kind(_ index: Int) -> Kind { types.isEmpty ? .normal : Kind(rawValue: types[index]) ?? .normal }
@@ -61,6 +64,7 @@ public struct GGUFVocabulary: Sendable {
         guard !tokens.isEmpty, tokens.count < Int(TokenID.max) else {
             throw error("tokens", "the list has \(tokens.count) tokens")
         }
+        try Vocabulary.checkSize(tokens.reduce(0) { $0 + $1.utf8.count }, file: file)
         guard types.isEmpty || types.count == tokens.count else {
             throw error("token_type", "\(types.count) kinds for \(tokens.count) tokens")
         }
@@ -122,7 +126,7 @@ public struct GGUFVocabulary: Sendable {
                 "pre", "the rule \(quoted(pre)) is not known\(suggestion(for: pre, among: SplitExpressions.names))")
         }
         let vocabulary = vocabulary
-        var reader = MergeReader(vocabulary, prefixLength: 0, expecting: merges.count)
+        var reader = MergeReader(vocabulary, prefixLength: 0)
         for (index, merge) in merges.enumerated() {
             let bytes = Array(merge.utf8)
             // The first token is never empty, so that it may be a space.
@@ -141,16 +145,16 @@ public struct GGUFVocabulary: Sendable {
         }
         var options = BPEModel.Options()
         options.ignoresMerges = rule.ignoresMerges
+        options.ignoresMergesOfNewlines = rule.ignoresMergesOfNewlines
         if !rule.isByteLevel {
             options.fallsBackToBytes = true
             options.fusesUnknown = true
             options.unknownToken = unknownToken.map { tokens[Int($0)] }
         }
-        let mark: [UInt8] = [0xE2, 0x96, 0x81]
         var normalizers: [Normalizer] = []
         if !rule.isByteLevel {
             if addsSpacePrefix ?? false { normalizers.append(.prepend([0x20])) }
-            normalizers.append(.replace(Pattern(text: " "), with: mark.scalars))
+            normalizers.append(.replace(Pattern(text: " "), with: startOfWord.scalars))
         } else if rule.composes {
             normalizers.append(.form(.canonicalComposition))
         }
@@ -160,7 +164,7 @@ public struct GGUFVocabulary: Sendable {
             normalizer: normalizers.isEmpty ? nil : .sequence(normalizers),
             preTokenizer: .sequence(
                 splits + (rule.isByteLevel ? [.byteLevel(addsPrefixSpace: prefix, splits: false)] : [])),
-            model: .bpe(BPEModel(vocabulary, reader.merges, options)),
+            model: .bpe(BPEModel(vocabulary, MergeTable(reader.merges), options)),
             postProcessor: try around(start: rule.addsStart && startToken != nil, end: false),
             decoder: rule.isByteLevel
                 ? .byteLevel : .sequence([.replace(Pattern(text: "\u{2581}"), with: [0x20]), .byteFallback, .fuse]),
@@ -199,19 +203,20 @@ public struct GGUFVocabulary: Sendable {
 
     // MARK: - BERT
 
-    /// The words of BERT are stored with `▁` at the start of a word, and without `##` within one.
+    /// The words of BERT are stored with `▁` at the start of a word, and without `##` within one; special ones without both.
     private func wordPiece() throws -> Pipeline {
         var vocabulary = Vocabulary(expecting: tokens.count)
-        for (index, token) in tokens.enumerated() {
-            let word: String
-            if token.hasPrefix("\u{2581}") {
-                word = String(token.unicodeScalars.dropFirst())
-            } else if token.hasPrefix("["), token.hasSuffix("]") {
-                word = token
-            } else {
-                word = "##" + token
+        for index in tokens.indices {
+            // As bytes: a mark at the start of a string forms one character with the sign before it.
+            let token = Array(tokens[index].utf8)
+            let isInBrackets = types.isEmpty && token.first == UInt8(ascii: "[") && token.last == UInt8(ascii: "]")
+            var word = token
+            if token.starts(with: startOfWord) {
+                word.removeFirst(startOfWord.count)
+            } else if kind(index) == .normal, !isInBrackets {
+                word = Array("##".utf8) + token
             }
-            vocabulary.add(word, TokenID(index))
+            word.withUnsafeBufferPointer { vocabulary.add($0, TokenID(index)) }
         }
         let unknown = unknownToken.flatMap { vocabulary.token($0) } ?? "[UNK]"
         let lowercases = lowercases ?? true

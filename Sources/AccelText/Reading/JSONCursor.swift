@@ -6,7 +6,6 @@ struct JSONCursor {
     private let file: String
     private let origin: Int
     private(set) var position = 0
-    private var unescaped: [UInt8] = []
 
     /// - Parameter origin: the offset of `bytes` in the file, for errors.
     init(_ bytes: UnsafeRawBufferPointer, file: String, origin: Int) {
@@ -26,8 +25,41 @@ struct JSONCursor {
             let byte = bytes[position]
             guard byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 else { return byte }
             position += 1
+            // An indented document has many spaces.
+            while let eight = eightBytes(position), eight == 0x2020_2020_2020_2020 { position += 8 }
         }
         throw error("the JSON document ends too early")
+    }
+
+    /// The next eight bytes, the first one lowest; nil if there are fewer.
+    @inline(__always)
+    private func eightBytes(_ index: Int) -> UInt64? {
+        guard index + 8 <= bytes.count else { return nil }
+        return UInt64(
+            littleEndian: UnsafeRawPointer(bytes.baseAddress! + index).loadUnaligned(as: UInt64.self))
+    }
+
+    /// Returns the first index from `index` on that has a quote, a backslash, a control character, or a byte of 0x80 or more.
+    @inline(__always)
+    private func endOfPlainText(_ index: Int) -> Int {
+        var index = index
+        let (ones, high) = (0x0101_0101_0101_0101 as UInt64, 0x8080_8080_8080_8080 as UInt64)
+        while let eight = eightBytes(index) {
+            // The lowest high bit that is set is at the first such byte; those above may be wrong.
+            let (quote, backslash) = (eight ^ (ones &* 0x22), eight ^ (ones &* 0x5C))
+            let quotes = (quote &- ones) & ~quote
+            let backslashes = (backslash &- ones) & ~backslash
+            let controls = (eight &- (ones &* 0x20)) & ~eight
+            let found = (quotes | backslashes | controls | eight) & high
+            if found != 0 { return index + found.trailingZeroBitCount >> 3 }
+            index += 8
+        }
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte >= 0x80 { break }
+            index += 1
+        }
+        return index
     }
 
     @inline(__always)
@@ -60,13 +92,35 @@ struct JSONCursor {
         try expect(close)
     }
 
+    /// Reads an object, and returns where its values lie. No name may occur twice.
+    /// - Parameter read: gets a name and what was read before. It either reads the value and returns true, or returns false.
+    mutating func members(
+        _ read: (String, [String: Range<Int>], inout JSONCursor) throws -> Bool
+    ) throws -> [String: Range<Int>] {
+        var members: [String: Range<Int>] = [:]
+        try list("{", "}") { cursor in
+            let start = cursor.position
+            let key = try cursor.string { String(decoding: $0, as: UTF8.self) }
+            try cursor.expect(":")
+            guard members[key] == nil else {
+                throw cursor.error("the name \(quoted(key)) occurs twice in one object", at: start)
+            }
+            _ = try cursor.peek()
+            let value = cursor.position
+            members[key] = try read(key, members, &cursor) ? value..<cursor.position : cursor.skipValue()
+        }
+        return members
+    }
+
     /// Reads a string, and calls `body` with its UTF-8 without escapes.
     @inline(__always)
     mutating func string<Result>(_ body: (UnsafeBufferPointer<UInt8>) throws -> Result) throws -> Result {
         try expect("\"")
         let start = position
         var index = start
-        while index < bytes.count {
+        while true {
+            index = endOfPlainText(index)
+            guard index < bytes.count else { break }
             let byte = bytes[index]
             if byte == UInt8(ascii: "\"") {
                 let text = UnsafeBufferPointer(rebasing: bytes[start..<index])
@@ -75,12 +129,17 @@ struct JSONCursor {
             }
             if byte == UInt8(ascii: "\\") { break }
             if byte < 0x20 { throw error("a control character in a string has to be escaped", at: index) }
-            index += byte < 0x80 ? 1 : try sequence(index)
+            index += try sequence(index)
         }
-        position = index
         // A string with escapes is rare: its bytes are collected.
-        var text = Array(bytes[start..<position])
-        try unescape(&text, start)
+        let text: [UInt8]
+        do throws(JSONUnescaper.Problem) {
+            var unescaper = JSONUnescaper(bytes, index)
+            text = try unescaper.rest(after: start)
+            position = unescaper.position
+        } catch let problem {
+            throw error(problem.reason, at: problem.position)
+        }
         return try text.withUnsafeBufferPointer { text in
             try check(text, start)
             return try body(text)
@@ -102,68 +161,6 @@ struct JSONCursor {
         guard UTF8Text.validPrefix(text) == text.count else { throw error("a string is not valid UTF-8", at: start) }
     }
 
-    private mutating func unescape(_ text: inout [UInt8], _ start: Int) throws(FormatError) {
-        while position < bytes.count {
-            let byte = bytes[position]
-            position += 1
-            switch byte {
-            case UInt8(ascii: "\""): return
-            case UInt8(ascii: "\\"): try escape(&text)
-            case 0..<0x20: throw error("a control character in a string has to be escaped", at: position - 1)
-            default: text.append(byte)
-            }
-        }
-        throw error("a string has no closing quote", at: start)
-    }
-
-    private mutating func escape(_ text: inout [UInt8]) throws(FormatError) {
-        let start = position - 1
-        guard position < bytes.count else { throw error("a string has no closing quote", at: start) }
-        let byte = bytes[position]
-        position += 1
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
-        case UInt8(ascii: "b"): text.append(0x08)
-        case UInt8(ascii: "f"): text.append(0x0C)
-        case UInt8(ascii: "n"): text.append(0x0A)
-        case UInt8(ascii: "r"): text.append(0x0D)
-        case UInt8(ascii: "t"): text.append(0x09)
-        case UInt8(ascii: "u"):
-            var scalar = try fourDigits(start)
-            if (0xD800..<0xDC00).contains(scalar) {
-                guard position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\\"),
-                    bytes[position + 1] == UInt8(ascii: "u")
-                else { throw error("an incomplete surrogate pair in a string", at: start) }
-                position += 2
-                let low = try fourDigits(start)
-                guard (0xDC00..<0xE000).contains(low) else {
-                    throw error("an incomplete surrogate pair in a string", at: start)
-                }
-                scalar = 0x10000 + (scalar - 0xD800) << 10 + (low - 0xDC00)
-            } else if (0xDC00..<0xE000).contains(scalar) {
-                throw error("an incomplete surrogate pair in a string", at: start)
-            }
-            UTF8Text.append(scalar, to: &text)
-        default: throw error("unknown escape in a string", at: start)
-        }
-    }
-
-    private mutating func fourDigits(_ start: Int) throws(FormatError) -> UInt32 {
-        guard position + 4 <= bytes.count else { throw error("\\u needs four hexadecimal digits", at: start) }
-        var value: UInt32 = 0
-        for _ in 0..<4 {
-            let byte = bytes[position]
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(byte - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(byte - UInt8(ascii: "a") + 10)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(byte - UInt8(ascii: "A") + 10)
-            default: throw error("\\u needs four hexadecimal digits", at: start)
-            }
-            position += 1
-        }
-        return value
-    }
-
     /// Reads a token's number: from 0, below 2^31.
     @inline(__always)
     mutating func tokenID() throws(FormatError) -> TokenID {
@@ -179,67 +176,19 @@ struct JSONCursor {
         return TokenID(value)
     }
 
-    /// Reads a number as `tokenizers` does: its digits as an integer, which is divided by a power of 10. That rounds twice, and scores that
-    /// are nearly equal are compared.
+    /// Reads a number as `tokenizers` does.
     mutating func number() throws(FormatError) -> Double {
         _ = try peek()
         let start = position
-        let isNegative = bytes[position] == UInt8(ascii: "-")
-        if isNegative { position += 1 }
-        var (digits, exponent): (UInt64, Int) = (0, 0)
-        var (count, isFull, hasPoint) = (0, false, false)
-        while position < bytes.count {
-            let byte = bytes[position]
-            if byte &- 0x30 < 10 {
-                let (product, overflow) = digits.multipliedReportingOverflow(by: 10)
-                let (sum, carry) = product.addingReportingOverflow(UInt64(byte - 0x30))
-                if isFull || overflow || carry {
-                    // Further digits do not count.
-                    isFull = true
-                    if !hasPoint { exponent += 1 }
-                } else {
-                    digits = sum
-                    if hasPoint { exponent -= 1 }
-                }
-                count += 1
-            } else if byte == UInt8(ascii: "."), !hasPoint {
-                hasPoint = true
-            } else {
-                break
-            }
-            position += 1
+        do throws(DecimalReader.Problem) {
+            var reader = DecimalReader(bytes, position)
+            let value = try reader.read()
+            position = reader.position
+            return value
+        } catch let problem {
+            throw error(problem.reason, at: start)
         }
-        guard count > 0 else { throw error("expected a number", at: start) }
-        if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") { exponent += try self.exponent(start) }
-        var value = Double(digits)
-        while exponent < 0 {
-            let step = min(-exponent, Self.powers.count - 1)
-            value /= Self.powers[step]
-            exponent = value == 0 ? 0 : exponent + step
-        }
-        if exponent > 0 { value *= exponent < Self.powers.count ? Self.powers[exponent] : .infinity }
-        guard value.isFinite else { throw error("a number is too large", at: start) }
-        return isNegative ? -value : value
     }
-
-    private mutating func exponent(_ start: Int) throws(FormatError) -> Int {
-        position += 1
-        var isNegative = false
-        if position < bytes.count, bytes[position] == UInt8(ascii: "-") || bytes[position] == UInt8(ascii: "+") {
-            isNegative = bytes[position] == UInt8(ascii: "-")
-            position += 1
-        }
-        var (value, count) = (0, 0)
-        while position < bytes.count, bytes[position] &- 0x30 < 10 {
-            value = min(value * 10 + Int(bytes[position] - 0x30), 1_000_000)
-            count += 1
-            position += 1
-        }
-        guard count > 0 else { throw error("a number has no digit in its exponent", at: start) }
-        return isNegative ? -value : value
-    }
-
-    private static let powers: [Double] = (0...308).map { Double("1e\($0)")! }
 
     /// Skips a value, and returns its range. What is in it is not checked.
     mutating func skipValue() throws(FormatError) -> Range<Int> {

@@ -33,6 +33,7 @@ struct SentencePieceModel {
 
     init(_ bytes: ByteView, file: String) throws {
         self.file = file
+        try Vocabulary.checkSize(bytes.count, file: file)
         var reader = ProtobufReader(bytes, file: file)
         try reader.forEach { field in
             switch field.number {
@@ -157,11 +158,11 @@ struct SentencePieceModel {
 
     private func unigram(_ vocabulary: Vocabulary) -> UnigramModel {
         var pool: [UInt8] = []
-        var usable: [(range: Range<Int>, value: Int32)] = []
+        var usable: [(range: Range<Int>, value: TokenID)] = []
         for (index, word) in words.enumerated() where word.kind == .normal || word.kind == .userDefined {
             let start = pool.count
             pool += word.text
-            usable.append((start..<pool.count, Int32(index)))
+            usable.append((start..<pool.count, TokenID(index)))
         }
         let normal = words.filter { $0.kind == .normal }.map(\.score)
         let range = Double(normal.min() ?? 0)...max(Double(normal.max() ?? 0), Double(Float.leastNormalMagnitude))
@@ -170,7 +171,8 @@ struct SentencePieceModel {
             vocabulary, scores: words.map { Double($0.score) },
             unknown: words.firstIndex { $0.kind == .unknown }.map { TokenID($0) } ?? -1,
             fallsBackToBytes: fallsBackToBytes,
-            usable: PrefixTrie(usable, in: pool), isSingle: true, userDefined: Set(userDefined), scoreRange: range)
+            usable: PrefixTrie(usable.map { PrefixTrie.Word($0.range, value: $0.value, in: pool) }, in: pool),
+            isSingle: true, userDefined: Set(userDefined), scoreRange: range)
     }
 
     /// The merges that scores imply: two words that make a third, the one with the best score first.
@@ -179,7 +181,7 @@ struct SentencePieceModel {
         var ranks: [UInt32: Int] = [:]
         for score in Set(usable.map { words[$0].score }).sorted(by: >) { ranks[score.bitPattern] = ranks.count }
         // Any words can be parts: those that are no words of the text do not come up.
-        var merges = MergeTable(expecting: usable.count * 2)
+        var merges: [Merge] = []
         for index in usable {
             let text = words[index].text
             text.withUnsafeBufferPointer { text in
@@ -188,10 +190,11 @@ struct SentencePieceModel {
                     guard left >= 0 else { continue }
                     let right = vocabulary.find(UnsafeBufferPointer(rebasing: text[cut...]))
                     guard right >= 0 else { continue }
-                    merges.add(left, right, rank: ranks[words[index].score.bitPattern] ?? 0, TokenID(index))
+                    merges.append(
+                        Merge(left, right, rank: ranks[words[index].score.bitPattern] ?? 0, TokenID(index)))
                 }
             }
         }
-        return merges
+        return MergeTable(merges)
     }
 }

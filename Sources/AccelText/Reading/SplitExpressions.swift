@@ -6,6 +6,8 @@ enum SplitExpressions {
         var expressions: [String]
         /// A word of the vocabulary is a token, whatever merges give.
         var ignoresMerges = false
+        /// That holds for runs of newlines only.
+        var ignoresMergesOfNewlines = false
         /// A token for the start of the text is added, if the file does not say otherwise.
         var addsStart = false
         /// Words are bytes in the byte alphabet; else UTF-8 with `▁` for spaces.
@@ -147,10 +149,11 @@ enum SplitExpressions {
                     + #"|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+"#
             ]))
         add(["laguna"], Rule(expressions: [#"[^\n]+|[\n]+"#, qwen2]))
-        add(
-            ["gemma4", "granite-embed-multi-311m", "sarvam-moe"],
-            Rule(
-                expressions: [#"[^\n]+|[\n]+"#], isByteLevel: false))
+        let lines = Rule(expressions: [#"[^\n]+|[\n]+"#], isByteLevel: false)
+        add(["granite-embed-multi-311m", "sarvam-moe"], lines)
+        var gemma4 = lines
+        gemma4.ignoresMergesOfNewlines = true
+        add(["gemma4"], gemma4)
         add(["default", ""], Rule(expressions: [#"[\p{P}\$\+<=>\^~\|]+"#, gpt2, #"\p{N}+"#, "[0-9][0-9][0-9]"]))
         return rules
     }()

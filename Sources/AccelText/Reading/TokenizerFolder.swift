@@ -46,7 +46,9 @@ struct TokenizerFolder {
 
     /// The lines of a text file, without their ends; nil if there is no such file.
     private func lines(_ name: String) throws -> [[UInt8]]? {
-        try files.bytes(name)?.withBytes { bytes in
+        guard let bytes = try files.bytes(name) else { return nil }
+        try Vocabulary.checkSize(bytes.count, file: path(name))
+        return try bytes.withBytes { bytes in
             let text = bytes.bindMemory(to: UInt8.self)
             guard UTF8Text.validPrefix(text) == text.count else {
                 throw FormatError(file: path(name), reason: "is not UTF-8")
@@ -100,17 +102,14 @@ struct TokenizerFolder {
 
     private func byteLevel(_ bytes: ByteView, _ merges: [[UInt8]]) throws -> Pipeline {
         let file = path("vocab.json")
-        var vocabulary = Vocabulary(expecting: bytes.count / 14, byteCount: bytes.count)
-        try bytes.withBytes { part in
+        try Vocabulary.checkSize(bytes.count, file: file)
+        let vocabulary = try bytes.withBytes { part in
             var cursor = JSONCursor(part, file: file, origin: 0)
-            try cursor.list("{", "}") { cursor in
-                let entry = try cursor.string { vocabulary.entry(adding: $0) }
-                try cursor.expect(":")
-                vocabulary.setID(of: entry, try cursor.tokenID())
-            }
+            let vocabulary = try ModelReader.vocabulary(&cursor, byteCount: bytes.count)
             try cursor.finish()
+            return vocabulary
         }
-        var reader = MergeReader(vocabulary, prefixLength: 0, expecting: vocabulary.count)
+        var reader = MergeReader(vocabulary, prefixLength: 0)
         for (index, line) in merges.enumerated() {
             if let problem = line.withUnsafeBufferPointer({ reader.add(line: $0) }) {
                 throw FormatError(file: path("merges.txt"), location: .line(index + 1, column: 1), reason: problem)
@@ -123,7 +122,7 @@ struct TokenizerFolder {
         let prefix = try flag("add_prefix_space", default: false)
         let unknown = try token("unk_token", default: isRoberta ? "<unk>" : "<|endoftext|>")
         let added = try listedTokens(vocabulary, isRoberta: isRoberta)
-        var postProcessor = PostProcessor.byteLevel(.init(addsPrefixSpace: prefix))
+        var postProcessor = PostProcessor.byteLevel(nil)
         if isRoberta {
             let (first, last) = (vocabulary.find("<s>"), vocabulary.find("</s>"))
             guard first >= 0, last >= 0 else {
@@ -143,7 +142,7 @@ struct TokenizerFolder {
         return Pipeline(
             addedTokens: AddedTokens(added, normalizer: isQwen ? .form(.canonicalComposition) : nil),
             normalizer: isQwen ? .form(.canonicalComposition) : nil, preTokenizer: preTokenizer,
-            model: .bpe(BPEModel(vocabulary, reader.merges, options)), postProcessor: postProcessor,
+            model: .bpe(BPEModel(vocabulary, MergeTable(reader.merges), options)), postProcessor: postProcessor,
             decoder: .byteLevel,
             file: file)
     }
