@@ -33,7 +33,8 @@ typedef int32_t int_at_1 __attribute__((aligned(1), may_alias));
 
 /// Adds sixteen numbers in halves.
 CK_INLINE float sum_of_16(const float lanes[16]) {
-    float values __attribute__((ext_vector_type(16)));
+    typedef float sixteen_numbers __attribute__((ext_vector_type(16)));
+    sixteen_numbers values;
     ck_copy(&values, lanes, sizeof values);
     return IN_HALVES(float, values, SUM_OF);
 }

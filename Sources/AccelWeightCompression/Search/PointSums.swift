@@ -114,7 +114,7 @@ final class PointSums {
 
     /// Returns the means of the runs that end at `ends`.
     func means(_ ends: [Int32]) -> [Double] {
-        zip([0] + ends, ends).map { start, end in
+        zip([0] + ends, ends).map { (start: Int32, end: Int32) -> Double in
             (s1[Int(end)] - s1[Int(start)]) / (w[Int(end)] - w[Int(start)])
         }
     }

@@ -37,7 +37,8 @@ enum CompletionScript {
                 case .words(let values):
                     lines.append("                \(pattern)) words=\"\(values.joined(separator: " "))\" ;;")
                 case .location: lines.append("                \(pattern)) words= kind=-d ;;")
-                case .input, .output, .text, .integer, .seconds, .decimal: lines.append("                \(pattern)) words= ;;")
+                case .input, .output, .text, .integer, .seconds, .decimal:
+                    lines.append("                \(pattern)) words= ;;")
                 }
             }
             lines.append("            esac ;;")
@@ -103,7 +104,8 @@ enum CompletionScript {
             \(cases.joined(separator: "\n"))
                 esac
             }
-            compdef _accelc accelc
+            # Loaded from a folder of functions, this file is the first call.
+            if [[ $funcstack[1] == _accelc ]]; then _accelc "$@"; else compdef _accelc accelc; fi
             """
     }
 

@@ -7,7 +7,7 @@ enum HelpPage {
         let column = (Commands.all.map { $0.name.count }.max() ?? 0) + 4
         let lines = Commands.all.map { row("  \($0.name)", $0.summary, column: column) }
         return """
-            accelc - compiles models for accelerators: checkpoints in, compressed packages out
+            accelc - \(purpose)
 
             usage: accelc COMMAND ...
 
@@ -17,10 +17,19 @@ enum HelpPage {
             """
     }
 
-    private static let ending =
-        "\"accelc COMMAND --help\" explains a command. Exit status: 0 success, 1 what was asked is not so "
-        + "(parity or a budget is exceeded, two sides differ, the cache is damaged), 2 usage, "
-        + "3 something needed is missing or out of reach, 4 corrupt input, 5 internal error, 130 interrupted or out of time."
+    static let purpose = "compiles models for accelerators: checkpoints in, compressed packages out"
+
+    static let exitStatuses: [(status: Int, meaning: String)] = [
+        (0, "success"),
+        (1, "what was asked is not so (parity or a budget is exceeded, two sides differ, the cache is damaged)"),
+        (2, "usage"), (3, "something needed is missing or out of reach"), (4, "corrupt input"), (5, "internal error"),
+        (130, "interrupted or out of time"),
+    ]
+
+    private static var ending: String {
+        let statuses = exitStatuses.map { "\($0.status) \($0.meaning)" }.joined(separator: ", ")
+        return "\"accelc COMMAND --help\" explains a command. Exit status: \(statuses)."
+    }
 
     static func page(of command: any Command.Type) -> String {
         var parts = [flowing("accelc \(command.name) - \(command.summary)")]
@@ -41,9 +50,18 @@ enum HelpPage {
         return parts.joined(separator: "\n\n")
     }
 
-    /// Returns notes in lines of the page's width. Lines that the notes break for their length alone are one paragraph;
-    /// lines that begin with blanks stay lines.
+    /// Returns notes in lines of the page's width.
     private static func flowing(_ notes: String) -> String {
+        paragraphs(of: notes).map { paragraph in
+            let indent = paragraph.prefix { $0 == " " }
+            guard paragraph.count > width else { return paragraph }
+            return indent + broken(paragraph, column: indent.count).joined(separator: "\n\(indent)")
+        }.joined(separator: "\n")
+    }
+
+    /// Returns the lines of notes. Lines that the notes break for their length alone are one paragraph; lines that begin with
+    /// blanks stay lines.
+    static func paragraphs(of notes: String) -> [String] {
         var paragraphs: [String] = []
         var last = ""
         for line in notes.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) {
@@ -55,11 +73,7 @@ enum HelpPage {
             }
             last = line
         }
-        return paragraphs.map { paragraph in
-            let indent = paragraph.prefix { $0 == " " }
-            guard paragraph.count > width else { return paragraph }
-            return indent + broken(paragraph, column: indent.count).joined(separator: "\n\(indent)")
-        }.joined(separator: "\n")
+        return paragraphs
     }
 
     static func usage(of command: any Command.Type) -> String {
@@ -72,7 +86,7 @@ enum HelpPage {
         return "  \(short)--\(option.name)" + (option.placeholder.map { " \($0)" } ?? "")
     }
 
-    private static func explanation(_ option: Option, of command: any Command.Type) -> String {
+    static func explanation(_ option: Option, of command: any Command.Type) -> String {
         var text = option.help
         if !option.needs.isEmpty { text += " (only with \(Text.alternatives(option.needs.map(\.usage))))" }
         let excluded = command.allOptions.filter {
