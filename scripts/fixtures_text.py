@@ -122,7 +122,21 @@ def decoder(folder, name):
         messages = [dict(role=role, content=content) for role, content in chat]
         ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
         chats.append(dict(messages=messages, text=generate(ids, repetition_penalty=1.0)))
-    return dict(prompts=texts, chats=chats)
+    return dict(prompts=texts, chats=chats, perplexity=perplexity(model, tokenizer))
+
+
+def perplexity(model, tokenizer, context=32):
+    """By the protocol of llama.cpp's perplexity tool: chunks, each behind the first token, of which the second half counts."""
+    text = "\n".join(SENTENCES)
+    ids = tokenizer(text)["input_ids"]
+    losses = []
+    for start in range(0, len(ids) - context + 1, context):
+        chunk = ids[start:start + context]
+        chunk[0] = tokenizer.bos_token_id
+        with torch.no_grad():
+            logs = model(torch.tensor([chunk])).logits[0].double().log_softmax(-1)
+        losses += [-float(logs[i, chunk[i + 1]]) for i in range(context // 2, context - 1)]
+    return dict(text=text, context=context, value=float(torch.tensor(losses).double().mean().exp()))
 
 
 def encoder(kind, **config):

@@ -43,7 +43,7 @@ public struct ActivationSmoothing {
 
     /// Channels without activations or weights stay as they are.
     private func exponents(_ inputs: [Float], _ weights: [Float], _ strength: Double) -> [Int] {
-        let logarithms = zip(inputs, weights).map { input, weight in
+        let logarithms = zip(inputs, weights).map { (input: Float, weight: Float) -> Double? in
             input > 0 && input.isFinite && weight > 0
                 ? strength * log2(Double(input)) - (1 - strength) * log2(Double(weight)) : nil
         }

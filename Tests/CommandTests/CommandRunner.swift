@@ -35,6 +35,8 @@ enum CommandRunner {
         for name in ["COLUMNS", "NO_COLOR", "HF_HOME", "HF_HUB_CACHE", "XDG_CACHE_HOME"] { variables[name] = nil }
         variables["HOME"] = folder
         variables["ACCELC_CACHE"] = folder + "/.cache"
+        // Tests of the Hub name their own server.
+        variables["HF_HUB_OFFLINE"] = "1"
         return variables.merging(environment) { _, new in new }
     }
 
@@ -99,7 +101,8 @@ enum CommandRunner {
         /// Whether a run ends its process, hands its terminal to another program, uses threads that have another working
         /// folder, or depends on what is read once in a process.
         private static func needsProcess(_ words: [String], _ environment: [String: String]) -> Bool {
-            let options = ["--timeout", "--threads", "--backend"]
+            // A conversation reads standard input.
+            let options = ["--timeout", "--threads", "--backend", "--chat"]
             return words.first == "sign"
                 || words.contains { word in options.contains { word == $0 || word.hasPrefix("\($0)=") } }
                 || environment.keys.contains { ["ACCELC_MEMORY", "ACCELC_CPU"].contains($0) }

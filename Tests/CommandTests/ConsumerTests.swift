@@ -26,7 +26,7 @@
             try withTemporaryFolder { folder in
                 let maps = [
                     "\(build)/CAccelKernels.build/module.modulemap", "\(build)/CAccelPlatform.build/module.modulemap",
-                    "\(build)/CAccelPlugin.build/module.modulemap",
+                    "\(build)/CAccelPlugin.build/module.modulemap", "\(build)/CAccelUnicode.build/module.modulemap",
                     "\(root)/Sources/CAccelZlib/module.modulemap",
                 ]
                 try run(

@@ -150,7 +150,7 @@ struct OptionEffectTests {
         for (fixture, name) in [
             ("bert_base", "bert"), ("adapters/bert", "adapter"), ("clip_end", "clip"), ("qwen3_small", "qwen"),
             ("coreml/functions.mlpackage", "functions.mlpackage"), ("runtimes", "runtimes"),
-            ("llama_bfloat16", "llama"), ("bert_prefixed", "prefixed"),
+            ("llama_bfloat16", "llama"), ("bert_prefixed", "prefixed"), ("text/llama", "llm"), ("text/sentence", "enc"),
         ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
         }
@@ -162,6 +162,9 @@ struct OptionEffectTests {
             ("other.json", configuration.replacing("\"gelu\"", with: "\"relu\"")),
             ("surprise.json", decoder.replacing("{", with: "{\"attention_chunk_size\": 4,", maxReplacements: 1)),
             ("recipe.json", #"{"default": "int8"}"#),
+            ("lines.txt", "The sky is blue, and why it is so is asked often.\nAnna and Bob.\nWho knows?\n"),
+            ("long.txt", String(repeating: "apples ", count: 60)),
+            ("chat.json", #"[{"role": "user", "content": "Where is Paris?"}]"#),
             (
                 "roles.json",
                 #"{"one": {"role": "encode", "inputs": {}, "outputs": {"y": {"kind": "embedding"}}, "states": {}, "links": []}}"#
@@ -177,6 +180,8 @@ struct OptionEffectTests {
         for words in [
             ["convert", "bert", "--no-cache", "-o", "p.accelpkg"] + shape,
             ["convert", "bert", "--no-cache", "-o", "damaged.accelpkg"] + shape,
+            ["convert", "llm", "--no-cache", "-o", "l.accelpkg", "-q"],
+            ["convert", "enc", "--no-cache", "-o", "s.accelpkg", "-q"],
             ["convert", "qwen", "--no-cache", "-o", "d.accelpkg", "--shape-from", "qwen/golden.safetensors", "-q"],
             ["convert", "functions.mlpackage", "--no-cache", "-o", "f.accelpkg", "-q"],
             ["export", "llama", "--no-cache", "--format", "gguf", "-o", "gguf", "-q"],

@@ -40,6 +40,10 @@ extension OptionEffect {
     private static let surprising = "qwen/model.safetensors --config surprise.json"
     private static let samples = "--calibrate bert/golden.safetensors"
 
+    private static let ofText = "enc --shape batch=1,sequence=4 --compress int8:method=gptq --calibrate lines.txt"
+    private static let answer = "run l.accelpkg --generate 8 --prompt a"
+    private static let onText = "--only container --text lines.txt"
+
     /// For both commands that make something of a model; NEW stands for the command and its output.
     private static let conversion: [(String, String)] = [
         ("part", "NEW clip --shape-from clip/golden.safetensors [ --part vision ]"),
@@ -68,6 +72,7 @@ extension OptionEffect {
         ("interface", "NEW functions.mlpackage [ --interface roles.json ]"),
         ("ignore-tensor", "NEW \(bert) [ --ignore-tensor nothing ]"),
         ("trust-shared-cache", "NEW \(bert) --cache shared --json [ --trust-shared-cache ]"),
+        ("samples", "NEW \(ofText) [ --samples 1 ]"), ("sample-length", "NEW \(ofText) [ --sample-length 4 ]"),
         ("remote-cache", "NEW \(bert) --json [ --remote-cache http://127.0.0.1:1/x ]"),
     ]
 
@@ -122,6 +127,13 @@ extension OptionEffect {
                 "verify gguf --against llama --runtime llama --runtimes runtimes [ --runtime-timeout 0.000001 ]"
             ),
 
+            ("samples", "verify s.accelpkg --against enc --inputs lines.txt [ --samples 1 ]"),
+            ("sample-length", "verify s.accelpkg --against enc --inputs lines.txt [ --sample-length 4 ]"),
+            ("text", "verify s.accelpkg --against enc --only container [ --text lines.txt ]"),
+            ("context", "verify l.accelpkg --against llm \(onText) [ --context 8 ]"),
+            ("chunks", "verify l.accelpkg --against llm \(onText) --context 8 [ --chunks 1 ]"),
+            ("cache", "verify s.accelpkg --against enc \(onText) [ --cache elsewhere ]"),
+
             ("output", "verify-record p.mlpackage -o [ q / r ]"),
             ("inputs", "verify-record p.mlpackage -o q [ --inputs bert/golden.safetensors ]"),
             ("golden", "verify-record p.mlpackage -o q [ --golden bert/golden.safetensors ]"),
@@ -131,6 +143,16 @@ extension OptionEffect {
             ("html", "verify-replay bundle bundle/expected.safetensors [ --html r.html ]"),
             ("json", "verify-replay bundle bundle/expected.safetensors [ --json ]"),
 
+            ("prompt", "run l.accelpkg --generate 4 --prompt [ a / b ]"),
+            ("messages", "run l.accelpkg --generate 4 [ --messages chat.json / --prompt a ]"),
+            ("chat", "run l.accelpkg --generate 4 [ --chat / --prompt a ]"),
+            ("text", "run s.accelpkg --text [ a / b ]"), ("truncate", "run s.accelpkg --text long.txt [ --truncate ]"),
+            ("system", "\(answer) --temperature 0 [ --system b ]"), ("raw", "\(answer) --temperature 0 [ --raw ]"),
+            ("temperature", "\(answer) [ --temperature 0 ]"), ("top-k", "\(answer) [ --top-k 1 ]"),
+            ("top-p", "\(answer) [ --top-p 0 ]"), ("min-p", "\(answer) [ --min-p 1 ]"),
+            ("repetition-penalty", "\(answer) --temperature 0 [ --repetition-penalty 9 ]"),
+            ("seed", "\(answer) [ --seed 7 ]"),
+            ("compress", "run llm --generate 8 --prompt a --temperature 0 [ --compress palette:bits=1 ]"),
             ("inputs", "run p.accelpkg --inputs [ bert/golden.safetensors / qwen/golden.safetensors ]"),
             ("no-check", "run damaged.accelpkg --inputs bert/golden.safetensors [ --no-check ]"),
             ("outputs", "run p.accelpkg --inputs bert/golden.safetensors [ --outputs out.safetensors ]"),
@@ -207,6 +229,9 @@ extension OptionEffect {
             ),
             ("adapter", "importance bert \(samples) -o q [ --adapter adapter ]"),
 
+            ("samples", "importance enc -o q --calibrate lines.txt [ --samples 1 ]"),
+            ("sample-length", "importance enc -o q --calibrate lines.txt [ --sample-length 4 ]"),
+
             ("allowed-signers", "check-signature p.accelpkg --identity a [ --allowed-signers recipe.json ]"),
             ("identity", "check-signature p.accelpkg --allowed-signers recipe.json [ --identity a ]"),
             ("public-key", "check-signature p.accelpkg [ --public-key recipe.json ]"),
@@ -230,6 +255,8 @@ extension OptionEffect {
             ("strict", "cache explain \(bert) --recipe idle.json [ --strict ]"),
             ("activations", "cache explain \(bert) [ --activations int8 ]"),
             ("calibrate", "cache explain \(bert) --compress int8:method=gptq [ \(samples) ]"),
+            ("samples", "cache explain \(ofText) [ --samples 1 ]"),
+            ("sample-length", "cache explain \(ofText) [ --sample-length 4 ]"),
             ("importance", "cache explain \(bert) --compress int4:method=weighted [ --importance imatrix.gguf ]"),
             ("adapter", "cache explain \(bert) [ --adapter adapter ]"),
             ("states", "cache explain \(qwen) [ --states float16 ]"),
@@ -246,12 +273,14 @@ extension OptionEffect {
             ("min-sqnr", "cache explain \(bert) [ --min-sqnr 5 ]"),
 
             ("json", "families [ --json ]"), ("json", "formats [ --json ]"),
+            ("man", "help convert [ --man ]"),
         ].map { OptionEffect(option: $0.0, line: $0.1) }
 
     /// Options whose effect a run of one machine does not show, and what does.
     static let elsewhere: [(option: String, reason: String)] = [
         ("threads", "no output depends on it, which the same law says of every command"),
         ("cache-durability", "what a power cut leaves: the replay of one shows it"),
+        ("offline", "no request is made: HubModelTests"),
         ("remote-read-only", "what a server is told: RemoteCacheTests"),
     ]
     /// What needs a key that signs: SigningTests.

@@ -90,6 +90,24 @@ struct OptionTableTests {
         #expect(HelpPage.overview.contains("  \(name) "))
     }
 
+    @Test("A manual page has all options of a command, and no requests but those of its sections", arguments: names)
+    func manualPages(_ name: String) throws {
+        let command = try command(name)
+        let page = ManPage.page(of: command)
+        let title = name.uppercased().replacing("-", with: "\\-")
+        #expect(page.hasPrefix(".TH ACCELC\\-\(title) 1 \"\" "))
+        for option in command.allOptions {
+            let spelling = "--\(option.name)".replacing("-", with: "\\-")
+            #expect(page.contains("\\fB\(spelling)\\fR"), "\(option.name)")
+        }
+        let requests = [".TH", ".nh", ".ad", ".SH", ".TP", ".PP", ".nf", ".fi", ".br"]
+        for line in page.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
+            #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)")
+        }
+        let reference = "accelc-\(name)".replacing("-", with: "\\-")
+        #expect(ManPage.overview.contains("\\fB\(reference)\\fR(1)"))
+    }
+
     @Test("Help and the documentation list each exit status, and no other")
     func exitStatuses() throws {
         let article = try String(

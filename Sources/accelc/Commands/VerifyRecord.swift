@@ -10,10 +10,7 @@ enum VerifyRecordCommand: Command {
     static let output = Option(
         "output", .output("DIR") { _ in .recordedRuns }, "the folder to write", short: "o", isRequired: true)
     static let positionals = [package]
-    static let options = [
-        output, VerifyCommand.inputs, ConversionArguments.sampleCount.needing([.option("inputs")]),
-        ConversionArguments.sampleLength.needing([.option("inputs")]), VerifyCommand.golden, VerifyCommand.seed,
-    ]
+    static let options = [output, VerifyCommand.inputs, VerifyCommand.golden, VerifyCommand.seed]
     static var notes: String {
         "DIR gets runs.json, inputs.safetensors and expected.safetensors. Give each run its tensors\n"
             + "RUN.NAME, keep the states over the runs of a sequence, and save outputs as RUN.NAME, as\n"

@@ -11,7 +11,7 @@ enum ConversionArguments {
     static let model = Positional(
         "MODEL",
         "a folder with config.json and *.safetensors, a .safetensors file with --config, a .gguf file, "
-            + "hf:OWNER/NAME[@REV], a package, or a Core ML package",
+            + "hf:OWNER/NAME[@REV][:FILE], a package, or a Core ML package",
         takes: PathKind.models)
     static let configuration = Option(
         "config", .input("FILE"), "config.json of a MODEL that is a single file, or in place of the folder's",
@@ -99,7 +99,8 @@ enum ConversionArguments {
     static let options =
         [
             adapter, parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate,
-            sampleCount.needing([.option("calibrate")]), sampleLength.needing([.option("calibrate")]), importance, states,
+            sampleCount.needing([.option("calibrate")]), sampleLength.needing([.option("calibrate")]), importance,
+            states,
             configuration,
             ignoredFields, ignoredTensors, interface, strict,
         ]

@@ -48,9 +48,9 @@ struct RunnablePackage {
         (self.package, self.lease) = (package, lease)
     }
 
-    /// Whether a path is a model of another format than packages.
+    /// Whether a name is no package. What is no model either, the conversion says.
     private static func needsConversion(_ path: String) -> Bool {
-        PathKind(of: path).map { $0 != .package && PathKind.models.contains($0) } ?? false
+        PathKind(of: path) != .package
     }
 
     private init(converting conversion: Conversion, _ arguments: Arguments, _ console: Console) throws {

@@ -43,7 +43,7 @@ extension CoreAIWeightLowering {
                 reason: "there are no \(encoding.codes.bits)-bit codes", alternative: "use 2, 3, 4, 5, 6 or 8 bits")
         }
         let codes = try stored("codes", encoding.codes.widened(to: bits).stream, shape, element)
-        let entries = (0..<1 << bits).map { code in
+        let entries = (0..<1 << bits).map { (code: Int) -> Float in
             Float(encoding.isSigned && code >= 1 << (encoding.codes.bits - 1) ? code - 1 << encoding.codes.bits : code)
         }
         let table = try numbers("integers", entries, shape.map { _ in 1 } + [1 << bits, 1])

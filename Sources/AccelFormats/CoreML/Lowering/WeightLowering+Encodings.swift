@@ -29,7 +29,7 @@ extension WeightLowering {
             let bytes = integers.map { UInt8(truncatingIfNeeded: $0) }
             guard type.bits == 4 else { return ByteView(bytes) }
             return ByteView(
-                stride(from: 0, to: bytes.count, by: 2).map { index in
+                stride(from: 0, to: bytes.count, by: 2).map { (index: Int) -> UInt8 in
                     bytes[index] & 15 | (index + 1 < bytes.count ? bytes[index + 1] << 4 : 0)
                 })
         }()

@@ -49,7 +49,7 @@ extension BitsAndBytesTableScheme {
         let bytes = packed.byteArray
         let steps = [128, 64, 32, 16].filter { block % $0 == 0 }
         guard let (codec, ranks) = codec(of: table), let widest = steps.first else {
-            let values = (0..<count).map { index in
+            let values = (0..<count).map { (index: Int) -> Float in
                 table[Int(index % 2 == 0 ? bytes[index / 2] >> 4 : bytes[index / 2] & 15)] * scales[index / block]
             }
             return .decoded(
@@ -68,7 +68,7 @@ extension BitsAndBytesTableScheme {
         let row = min(max(block, 4096 / block * block), count)
         let rows = (count + row - 1) / row
         let perRow = (row + step - 1) / step
-        let places = (0..<rows * perRow).map { place in
+        let places = (0..<rows * perRow).map { (place: Int) -> Float in
             scales[min(place / perRow * row + place % perRow * step, count - 1) / block]
         }
         let padding = [UInt8](repeating: 0, count: rows * ((row + 1) / 2) - codes.count)
