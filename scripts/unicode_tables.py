@@ -308,7 +308,7 @@ class Source:
         self.declarations = []
 
     def array(self, name, values, comment):
-        self.declarations.append(f"/// {comment}\naccel_unicode_list accel_unicode_{name}(void);")
+        self.declarations.append(f"/// {comment}\naccelc_unicode_list accelc_unicode_{name}(void);")
         self.text.append(f"static const uint32_t {name}_values[] = {{")
         line = "   "
         for value in values:
@@ -319,8 +319,8 @@ class Source:
             line += item
         self.text += [
             line, "};", "",
-            f"accel_unicode_list accel_unicode_{name}(void) {{",
-            f"    return (accel_unicode_list){{{name}_values, {len(values)}}};", "}", ""]
+            f"accelc_unicode_list accelc_unicode_{name}(void) {{",
+            f"    return (accelc_unicode_list){{{name}_values, {len(values)}}};", "}", ""]
 
     def set(self, name, values, comment):
         flat = [bound for run in runs(values) for bound in run]
@@ -399,12 +399,12 @@ def main():
     os.makedirs(os.path.join(folder, "include"), exist_ok=True)
     with open(os.path.join(folder, "tables.c"), "w") as file:
         file.write("\n".join(out.text))
-        file.write("\nconst char *accel_unicode_script_names(void) {\n    return \"" + '\\n"\n           "'.join(names) + '";\n}\n')
+        file.write("\nconst char *accelc_unicode_script_names(void) {\n    return \"" + '\\n"\n           "'.join(names) + '";\n}\n')
     with open(os.path.join(folder, "include", "CAccelUnicode.h"), "w") as file:
         file.write("// Made by scripts/unicode_tables.py. Tables for Unicode text, as lists of ranges and runs.\n#pragma once\n#include <stdint.h>\n\n"
-                   "/// A table.\ntypedef struct {\n    const uint32_t *values;\n    int32_t count;\n} accel_unicode_list;\n\n")
+                   "/// A table.\ntypedef struct {\n    const uint32_t *values;\n    int32_t count;\n} accelc_unicode_list;\n\n")
         file.write("\n".join(out.declarations))
-        file.write("\n/// Names of the scripts in patterns, one a line, in the order of their numbers.\nconst char *accel_unicode_script_names(void);\n")
+        file.write("\n/// Names of the scripts in patterns, one a line, in the order of their numbers.\nconst char *accelc_unicode_script_names(void);\n")
 
 
 main()

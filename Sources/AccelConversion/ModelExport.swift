@@ -54,6 +54,27 @@ extension ModelExport {
         to output: String, _ settings: ConversionSettings = ConversionSettings(),
         emit: (ConversionEvent) -> Void = { _ in }
     ) throws -> ExportedFiles {
+        guard let (name, kind) = format.singleFile(for: output) else {
+            return try exportFolder(to: output, settings, emit: emit)
+        }
+        try kind.requireReplaceable(output)
+        var export = self
+        if export.conversion.outputs.isEmpty {
+            export.conversion.outputs = [NamedPath(name: "the export", path: output)]
+        }
+        let scratch = try TemporaryFolder(beside: output)
+        let folder = "\(scratch.path)/export"
+        let made = try export.exportFolder(to: folder, settings, emit: emit)
+        guard Files.kind(of: "\(folder)/\(name)") == .file else {
+            throw RequestError("\(output): the model does not fit into one file; name a folder")
+        }
+        try AtomicFile.write(try MappedFile("\(folder)/\(name)").bytes, to: output, as: kind)
+        return made
+    }
+
+    private func exportFolder(
+        to output: String, _ settings: ConversionSettings, emit: (ConversionEvent) -> Void
+    ) throws -> ExportedFiles {
         let cache = settings.cache
         let exporter = try format.init(choices)
         var conversion = conversion

@@ -15,6 +15,8 @@ public protocol Exporter: Sendable {
     static var options: [ExportOption] { get }
     /// The kind of output. An export may replace an earlier output of this kind only.
     static var output: OutputKind { get }
+    /// The file of an export that is published alone where the output has this name, and its kind; nil for the folder.
+    static func singleFile(for output: String) -> (name: String, kind: OutputKind)?
     /// A number that increases when the same model and options give other bytes; part of cache keys.
     static var version: Int { get }
     /// Whether the output depends on the shapes of the functions.
@@ -57,6 +59,8 @@ extension Exporter {
     public static var families: [String]? { nil }
     public static var schemeOption: ExportOption? { nil }
     public static func held(_ model: SourceModel) throws -> SourceModel { model }
+
+    public static func singleFile(for output: String) -> (name: String, kind: OutputKind)? { nil }
 
     /// Asks `check` about a function that multiplies by such a matrix.
     public static func unsupportedReason(of codec: any WeightCodec, shape: Shape) -> String? {

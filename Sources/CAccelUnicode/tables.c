@@ -378,8 +378,8 @@ static const uint32_t categories_values[] = {
     0xE00021C, 0xE00201A, 0xE00801C, 0xE010005, 0xE01F01C, 0xF00001B, 0xFFFFE1C, 0x1000001B, 0x10FFFE1C,
 };
 
-accel_unicode_list accel_unicode_categories(void) {
-    return (accel_unicode_list){categories_values, 4099};
+accelc_unicode_list accelc_unicode_categories(void) {
+    return (accelc_unicode_list){categories_values, 4099};
 }
 
 static const uint32_t pattern_word_values[] = {
@@ -504,8 +504,8 @@ static const uint32_t pattern_word_values[] = {
     0x2F800, 0x2FA1E, 0x30000, 0x3134B, 0x31350, 0x323B0, 0xE0100, 0xE01F0,
 };
 
-accel_unicode_list accel_unicode_pattern_word(void) {
-    return (accel_unicode_list){pattern_word_values, 1594};
+accelc_unicode_list accelc_unicode_pattern_word(void) {
+    return (accelc_unicode_list){pattern_word_values, 1594};
 }
 
 static const uint32_t white_space_values[] = {
@@ -513,8 +513,8 @@ static const uint32_t white_space_values[] = {
     0x205F, 0x2060, 0x3000, 0x3001,
 };
 
-accel_unicode_list accel_unicode_white_space(void) {
-    return (accel_unicode_list){white_space_values, 20};
+accelc_unicode_list accelc_unicode_white_space(void) {
+    return (accelc_unicode_list){white_space_values, 20};
 }
 
 static const uint32_t word_values[] = {
@@ -639,8 +639,8 @@ static const uint32_t word_values[] = {
     0x2FA1E, 0x30000, 0x3134B, 0x31350, 0x323B0, 0xE0100, 0xE01F0,
 };
 
-accel_unicode_list accel_unicode_word(void) {
-    return (accel_unicode_list){word_values, 1592};
+accelc_unicode_list accelc_unicode_word(void) {
+    return (accelc_unicode_list){word_values, 1592};
 }
 
 static const uint32_t numeric_values[] = {
@@ -669,8 +669,8 @@ static const uint32_t numeric_values[] = {
     0x1F10D, 0x1FBF0, 0x1FBFA,
 };
 
-accel_unicode_list accel_unicode_numeric(void) {
-    return (accel_unicode_list){numeric_values, 292};
+accelc_unicode_list accelc_unicode_numeric(void) {
+    return (accelc_unicode_list){numeric_values, 292};
 }
 
 static const uint32_t punctuation_values[] = {
@@ -699,8 +699,8 @@ static const uint32_t punctuation_values[] = {
     0x1DA87, 0x1DA8C,
 };
 
-accel_unicode_list accel_unicode_punctuation(void) {
-    return (accel_unicode_list){punctuation_values, 312};
+accelc_unicode_list accelc_unicode_punctuation(void) {
+    return (accelc_unicode_list){punctuation_values, 312};
 }
 
 static const uint32_t bert_control_values[] = {
@@ -710,8 +710,8 @@ static const uint32_t bert_control_values[] = {
     0xF0000, 0xFFFFE, 0x100000, 0x10FFFE,
 };
 
-accel_unicode_list accel_unicode_bert_control(void) {
-    return (accel_unicode_list){bert_control_values, 50};
+accelc_unicode_list accelc_unicode_bert_control(void) {
+    return (accelc_unicode_list){bert_control_values, 50};
 }
 
 static const uint32_t bert_marks_values[] = {
@@ -755,8 +755,8 @@ static const uint32_t bert_marks_values[] = {
     0x1DA84, 0x1DA85, 0x1DA9B, 0x1DAA0, 0x1DAA1, 0x1DAB0, 0x1E8D0, 0x1E8D7, 0xE0100, 0xE01F0,
 };
 
-accel_unicode_list accel_unicode_bert_marks(void) {
-    return (accel_unicode_list){bert_marks_values, 532};
+accelc_unicode_list accelc_unicode_bert_marks(void) {
+    return (accelc_unicode_list){bert_marks_values, 532};
 }
 
 static const uint32_t marks_values[] = {
@@ -798,8 +798,8 @@ static const uint32_t marks_values[] = {
     0x1E8D7, 0x1E944, 0x1E94B, 0xE0100, 0xE01F0,
 };
 
-accel_unicode_list accel_unicode_marks(void) {
-    return (accel_unicode_list){marks_values, 500};
+accelc_unicode_list accelc_unicode_marks(void) {
+    return (accelc_unicode_list){marks_values, 500};
 }
 
 static const uint32_t lowercase_keys_values[] = {
@@ -911,8 +911,8 @@ static const uint32_t lowercase_keys_values[] = {
     0x1E91F, 0x1E920, 0x1E921,
 };
 
-accel_unicode_list accel_unicode_lowercase_keys(void) {
-    return (accel_unicode_list){lowercase_keys_values, 1488};
+accelc_unicode_list accelc_unicode_lowercase_keys(void) {
+    return (accelc_unicode_list){lowercase_keys_values, 1488};
 }
 
 static const uint32_t lowercase_heads_values[] = {
@@ -1039,8 +1039,8 @@ static const uint32_t lowercase_heads_values[] = {
     0x5C701, 0x5C801, 0x5C901, 0x5CA01, 0x5CB01, 0x5CC01, 0x5CD01, 0x5CE01, 0x5CF01, 0x5D001,
 };
 
-accel_unicode_list accel_unicode_lowercase_heads(void) {
-    return (accel_unicode_list){lowercase_heads_values, 1488};
+accelc_unicode_list accelc_unicode_lowercase_heads(void) {
+    return (accelc_unicode_list){lowercase_heads_values, 1488};
 }
 
 static const uint32_t lowercase_data_values[] = {
@@ -1151,8 +1151,8 @@ static const uint32_t lowercase_data_values[] = {
     0x1E938, 0x1E939, 0x1E93A, 0x1E93B, 0x1E93C, 0x1E93D, 0x1E93E, 0x1E93F, 0x1E940, 0x1E941, 0x1E942, 0x1E943,
 };
 
-accel_unicode_list accel_unicode_lowercase_data(void) {
-    return (accel_unicode_list){lowercase_data_values, 1489};
+accelc_unicode_list accelc_unicode_lowercase_data(void) {
+    return (accelc_unicode_list){lowercase_data_values, 1489};
 }
 
 static const uint32_t canonical_keys_values[] = {
@@ -1308,8 +1308,8 @@ static const uint32_t canonical_keys_values[] = {
     0x2FA14, 0x2FA15, 0x2FA16, 0x2FA17, 0x2FA18, 0x2FA19, 0x2FA1A, 0x2FA1B, 0x2FA1C, 0x2FA1D,
 };
 
-accel_unicode_list accel_unicode_canonical_keys(void) {
-    return (accel_unicode_list){canonical_keys_values, 2060};
+accelc_unicode_list accelc_unicode_canonical_keys(void) {
+    return (accelc_unicode_list){canonical_keys_values, 2060};
 }
 
 static const uint32_t canonical_heads_values[] = {
@@ -1486,8 +1486,8 @@ static const uint32_t canonical_heads_values[] = {
     0xD4B01,
 };
 
-accel_unicode_list accel_unicode_canonical_heads(void) {
-    return (accel_unicode_list){canonical_heads_values, 2060};
+accelc_unicode_list accelc_unicode_canonical_heads(void) {
+    return (accelc_unicode_list){canonical_heads_values, 2060};
 }
 
 static const uint32_t canonical_data_values[] = {
@@ -1715,8 +1715,8 @@ static const uint32_t canonical_data_values[] = {
     0x9EF9, 0x9EFE, 0x9F05, 0x9F0F, 0x9F16, 0x9F3B, 0x2A600,
 };
 
-accel_unicode_list accel_unicode_canonical_data(void) {
-    return (accel_unicode_list){canonical_data_values, 3404};
+accelc_unicode_list accelc_unicode_canonical_data(void) {
+    return (accelc_unicode_list){canonical_data_values, 3404};
 }
 
 static const uint32_t compatible_keys_values[] = {
@@ -1999,8 +1999,8 @@ static const uint32_t compatible_keys_values[] = {
     0x1F23B, 0x1F240, 0x1F241, 0x1F242, 0x1F243, 0x1F244, 0x1F245, 0x1F246, 0x1F247, 0x1F248, 0x1F250, 0x1F251,
 };
 
-accel_unicode_list accel_unicode_compatible_keys(void) {
-    return (accel_unicode_list){compatible_keys_values, 3678};
+accelc_unicode_list accelc_unicode_compatible_keys(void) {
+    return (accelc_unicode_list){compatible_keys_values, 3678};
 }
 
 static const uint32_t compatible_heads_values[] = {
@@ -2321,8 +2321,8 @@ static const uint32_t compatible_heads_values[] = {
     0x15CB03, 0x15CE03, 0x15D103, 0x15D403, 0x15D703, 0x15DA03, 0x15DD01, 0x15DE01,
 };
 
-accel_unicode_list accel_unicode_compatible_heads(void) {
-    return (accel_unicode_list){compatible_heads_values, 3678};
+accelc_unicode_list accelc_unicode_compatible_heads(void) {
+    return (accelc_unicode_list){compatible_heads_values, 3678};
 }
 
 static const uint32_t compatible_data_values[] = {
@@ -2669,8 +2669,8 @@ static const uint32_t compatible_data_values[] = {
     0x52DD, 0x3015, 0x3014, 0x6557, 0x3015, 0x5F97, 0x53EF,
 };
 
-accel_unicode_list accel_unicode_compatible_data(void) {
-    return (accel_unicode_list){compatible_data_values, 5599};
+accelc_unicode_list accelc_unicode_compatible_data(void) {
+    return (accelc_unicode_list){compatible_data_values, 5599};
 }
 
 static const uint32_t combining_values[] = {
@@ -2721,8 +2721,8 @@ static const uint32_t combining_values[] = {
     0x1E8D700, 0x1E944E6, 0x1E94A07, 0x1E94B00,
 };
 
-accel_unicode_list accel_unicode_combining(void) {
-    return (accel_unicode_list){combining_values, 499};
+accelc_unicode_list accelc_unicode_combining(void) {
+    return (accelc_unicode_list){combining_values, 499};
 }
 
 static const uint32_t compositions_values[] = {
@@ -2993,8 +2993,8 @@ static const uint32_t compositions_values[] = {
     0x114B0, 0x114BC, 0x114B9, 0x114BD, 0x114BE, 0x115B8, 0x115AF, 0x115BA, 0x115B9, 0x115AF, 0x115BB,
 };
 
-accel_unicode_list accel_unicode_compositions(void) {
-    return (accel_unicode_list){compositions_values, 4017};
+accelc_unicode_list accelc_unicode_compositions(void) {
+    return (accelc_unicode_list){compositions_values, 4017};
 }
 
 static const uint32_t script_classes_values[] = {
@@ -3138,8 +3138,8 @@ static const uint32_t script_classes_values[] = {
     0xE010004, 0xE01F000,
 };
 
-accel_unicode_list accel_unicode_script_classes(void) {
-    return (accel_unicode_list){script_classes_values, 1489};
+accelc_unicode_list accelc_unicode_script_classes(void) {
+    return (accelc_unicode_list){script_classes_values, 1489};
 }
 
 static const uint32_t scripts_values[] = {
@@ -3300,8 +3300,8 @@ static const uint32_t scripts_values[] = {
     0x323B000, 0xE000119, 0xE000200, 0xE002019, 0xE008000, 0xE010038, 0xE01F000,
 };
 
-accel_unicode_list accel_unicode_scripts(void) {
-    return (accel_unicode_list){scripts_values, 1658};
+accelc_unicode_list accelc_unicode_scripts(void) {
+    return (accelc_unicode_list){scripts_values, 1658};
 }
 
 static const uint32_t graphemes_values[] = {
@@ -3507,8 +3507,8 @@ static const uint32_t graphemes_values[] = {
     0x1FC000E, 0x1FFFE00, 0xE000003, 0xE002011, 0xE008003, 0xE010011, 0xE01F003, 0xE100000,
 };
 
-accel_unicode_list accel_unicode_graphemes(void) {
-    return (accel_unicode_list){graphemes_values, 2172};
+accelc_unicode_list accelc_unicode_graphemes(void) {
+    return (accelc_unicode_list){graphemes_values, 2172};
 }
 
 static const uint32_t case_classes_values[] = {
@@ -3752,11 +3752,11 @@ static const uint32_t case_classes_values[] = {
     2, 0x1E942, 0x1E920, 2, 0x1E943, 0x1E921,
 };
 
-accel_unicode_list accel_unicode_case_classes(void) {
-    return (accel_unicode_list){case_classes_values, 4302};
+accelc_unicode_list accelc_unicode_case_classes(void) {
+    return (accelc_unicode_list){case_classes_values, 4302};
 }
 
-const char *accel_unicode_script_names(void) {
+const char *accelc_unicode_script_names(void) {
     return "Adlam\n"
            "Ahom\n"
            "Anatolian_Hieroglyphs\n"

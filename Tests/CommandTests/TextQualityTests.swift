@@ -140,12 +140,21 @@ struct TextQualityTests {
         try withTemporaryFolder { folder in
             let model = Fixtures.path("text/llama")
             for words in [
-                ["export", model, "--format", "gguf", "--compress", "float32", "-o", "one.gguf", "--no-cache"],
+                // The second time it replaces its own file.
+                ["export", model, "--format", "gguf", "--compress", "float16", "-o", "one.gguf", "--no-cache"],
+                ["export", model, "--format", "gguf", "--compress", "float32", "-o", "one.gguf"],
                 ["convert", "one.gguf", "-o", "package", "--no-cache"],
                 ["export", "package", "--format", "gguf", "-o", "two.gguf", "--no-cache"],
             ] {
                 try CommandRunner.succeed(words, in: folder)
             }
+            #expect(
+                try FileManager.default.attributesOfItem(atPath: "\(folder)/one.gguf")[.type] as? FileAttributeType
+                    == .typeRegular)
+            try "mine".write(toFile: "\(folder)/mine.gguf", atomically: true, encoding: .utf8)
+            let refused = try CommandRunner.run(["export", model, "--format", "gguf", "-o", "mine.gguf"], in: folder)
+            #expect(refused.status == 2)
+            #expect(try String(contentsOfFile: "\(folder)/mine.gguf", encoding: .utf8) == "mine")
             let question = ["--prompt", "Why?", "--generate", "24", "--temperature", "0"]
             let texts = try [model, "one.gguf", "package", "two.gguf"].map { name in
                 try CommandRunner.run(["run", name, "--repetition-penalty", "1"] + question, in: folder)

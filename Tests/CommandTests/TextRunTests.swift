@@ -24,8 +24,10 @@ struct TextRunTests {
 
     /// Runs the tool on a package, and returns its document.
     private func run(_ name: String, _ words: [String], status: Int32 = 0) throws -> JSON {
-        let folder = try Self.packages.path
-        let result = try CommandRunner.run(["run", "\(folder)/\(name)", "--json"] + words, in: folder)
+        let package = "\(try Self.packages.path)/\(name)"
+        let result = try withTemporaryFolder { folder in
+            try CommandRunner.run(["run", package, "--json"] + words, in: folder)
+        }
         #expect(result.status == status, "\(result.errors)")
         return try JSON.parse(ByteView(Array(result.output.utf8)), file: "output")
     }

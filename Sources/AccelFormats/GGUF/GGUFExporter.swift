@@ -8,9 +8,13 @@ import AccelWeightCompression
 /// Writes a folder with a GGUF file that llama.cpp loads, or several files of a large model.
 public struct GGUFExporter: Exporter {
     public static let name = "gguf"
-    public static let summary = "a folder with a GGUF file (OUT/model.gguf, with the tokenizer, for llama.cpp)"
+    public static let summary = "a GGUF file with the tokenizer, for llama.cpp (OUT.gguf, or OUT/model.gguf)"
     public static let options = [ExportOption.allowFallback]
     public static let output = GGUFFolder.list.kind
+    public static func singleFile(for output: String) -> (name: String, kind: OutputKind)? {
+        guard output.hasSuffix(GGUFFolder.suffix), Files.kind(of: output) != .folder else { return nil }
+        return ("model\(GGUFFolder.suffix)", GGUFFolder.fileKind)
+    }
     public static let version = 9
     public static let dependsOnShapes = false
     public static let plainScheme = "stored"

@@ -10,6 +10,11 @@ struct GGUFFolder {
 
     static let list = ExportList(format: GGUFExporter.name, title: "a GGUF model", suffixes: [suffix])
     static let suffix = ".gguf"
+    /// A file that stands alone. Each has the types of weights.
+    static let fileKind = OutputKind.file("a GGUF file of accelc", suffixes: [suffix]) { path in
+        guard let file = try? GGUFFile(path), file[typesKey] != nil else { return "it is no GGUF file of accelc" }
+        return nil
+    }
     /// The keys of files that are parts of a model.
     static let split = (number: "split.no", count: "split.count", tensors: "split.tensors.count")
 

@@ -10,37 +10,37 @@ enum UnicodeData {
     ]
 
     static let whiteSpaceRanges = ScalarRanges(
-        table: list(accel_unicode_white_space()))
+        table: list(accelc_unicode_white_space()))
     static let patternWordRanges = ScalarRanges(
-        table: list(accel_unicode_pattern_word()))
+        table: list(accelc_unicode_pattern_word()))
 
     static let whiteSpace = ScalarSet(whiteSpaceRanges)
-    static let word = set(accel_unicode_word())
-    static let numeric = set(accel_unicode_numeric())
-    static let punctuation = set(accel_unicode_punctuation())
-    static let bertControl = set(accel_unicode_bert_control())
-    static let bertMarks = set(accel_unicode_bert_marks())
-    static let marks = set(accel_unicode_marks())
-    static let combiningClass = map(accel_unicode_combining())
-    static let scriptClass = map(accel_unicode_script_classes())
-    static let graphemeClass = map(accel_unicode_graphemes())
+    static let word = set(accelc_unicode_word())
+    static let numeric = set(accelc_unicode_numeric())
+    static let punctuation = set(accelc_unicode_punctuation())
+    static let bertControl = set(accelc_unicode_bert_control())
+    static let bertMarks = set(accelc_unicode_bert_marks())
+    static let marks = set(accelc_unicode_marks())
+    static let combiningClass = map(accelc_unicode_combining())
+    static let scriptClass = map(accelc_unicode_script_classes())
+    static let graphemeClass = map(accelc_unicode_graphemes())
 
     static let lowercase = ScalarStrings(
-        keys: list(accel_unicode_lowercase_keys()),
-        heads: list(accel_unicode_lowercase_heads()),
-        data: list(accel_unicode_lowercase_data()))
+        keys: list(accelc_unicode_lowercase_keys()),
+        heads: list(accelc_unicode_lowercase_heads()),
+        data: list(accelc_unicode_lowercase_data()))
     static let canonical = ScalarStrings(
-        keys: list(accel_unicode_canonical_keys()),
-        heads: list(accel_unicode_canonical_heads()),
-        data: list(accel_unicode_canonical_data()))
+        keys: list(accelc_unicode_canonical_keys()),
+        heads: list(accelc_unicode_canonical_heads()),
+        data: list(accelc_unicode_canonical_data()))
     static let compatible = ScalarStrings(
-        keys: list(accel_unicode_compatible_keys()),
-        heads: list(accel_unicode_compatible_heads()),
-        data: list(accel_unicode_compatible_data()))
+        keys: list(accelc_unicode_compatible_keys()),
+        heads: list(accelc_unicode_compatible_heads()),
+        data: list(accelc_unicode_compatible_data()))
 
     /// The composed scalar of a pair: first << 32 | second.
     static let compositions: [UInt64: UInt32] = {
-        let triples = list(accel_unicode_compositions())
+        let triples = list(accelc_unicode_compositions())
         var pairs: [UInt64: UInt32] = [:]
         for index in stride(from: 0, to: triples.count, by: 3) {
             pairs[UInt64(triples[index]) << 32 | UInt64(triples[index + 1])] = triples[index + 2]
@@ -50,7 +50,7 @@ enum UnicodeData {
 
     /// All scalars that `(?i)` takes for each other, by each of them.
     static let caseClasses: [UInt32: [UInt32]] = {
-        let flat = list(accel_unicode_case_classes())
+        let flat = list(accelc_unicode_case_classes())
         var classes: [UInt32: [UInt32]] = [:]
         var index = 0
         while index < flat.count {
@@ -65,21 +65,21 @@ enum UnicodeData {
     static func category(_ name: String) -> ScalarRanges? {
         let indexes = categoryNames.indices.filter { categoryNames[$0] == name || categoryNames[$0].prefix(1) == name }
         guard !indexes.isEmpty else { return nil }
-        return ranges(accel_unicode_categories()) { indexes.contains(Int($0)) }
+        return ranges(accelc_unicode_categories()) { indexes.contains(Int($0)) }
     }
 
     /// Returns the scalars of a script by its name in patterns; nil for another name. Case, `_`, `-` and spaces do not matter.
     static func script(_ name: String) -> ScalarRanges? {
-        let names = String(cString: accel_unicode_script_names()).split(separator: "\n")
+        let names = String(cString: accelc_unicode_script_names()).split(separator: "\n")
         guard let index = names.firstIndex(where: { plain($0) == plain(name[...]) }) else { return nil }
-        return ranges(accel_unicode_scripts()) { Int($0) == index + 1 }
+        return ranges(accelc_unicode_scripts()) { Int($0) == index + 1 }
     }
 
     static func plain(_ name: Substring) -> String {
         String(name.lowercased().filter { $0 != "_" && $0 != "-" && $0 != " " })
     }
 
-    private static func ranges(_ table: accel_unicode_list, _ wanted: (UInt8) -> Bool) -> ScalarRanges {
+    private static func ranges(_ table: accelc_unicode_list, _ wanted: (UInt8) -> Bool) -> ScalarRanges {
         let runs = list(table)
         return ScalarRanges(
             runs.indices.compactMap { index in
@@ -89,15 +89,15 @@ enum UnicodeData {
             })
     }
 
-    private static func set(_ table: accel_unicode_list) -> ScalarSet {
+    private static func set(_ table: accelc_unicode_list) -> ScalarSet {
         ScalarSet(ScalarRanges(table: list(table)))
     }
 
-    private static func map(_ table: accel_unicode_list) -> ScalarMap {
+    private static func map(_ table: accelc_unicode_list) -> ScalarMap {
         ScalarMap(runs: list(table))
     }
 
-    private static func list(_ table: accel_unicode_list) -> UnsafeBufferPointer<UInt32> {
+    private static func list(_ table: accelc_unicode_list) -> UnsafeBufferPointer<UInt32> {
         UnsafeBufferPointer(start: table.values, count: Int(table.count))
     }
 }

@@ -14,9 +14,10 @@ enum ExportCommand: Command {
         otherWords: otherFormats,
         implied: { $0[output].flatMap(formatName) })
     static let output = Option(
-        "output", .output("OUT") { try exporter($0).output },
-        "what to write: a folder in every format, as llama.gguf/model.gguf; an earlier export of that name is replaced, anything else "
-            + "is not", short: "o", isRequired: true)
+        "output",
+        .output("OUT") { try outputKind($0) },
+        "what to write: a folder, or one file with gguf and a name that ends in .gguf; an earlier export of that name is replaced, "
+            + "anything else is not", short: "o", isRequired: true)
     static let positionals = [
         Positional(
             "MODEL", "\(ConversionArguments.model.help); a package's weights stay as they are",
@@ -121,6 +122,12 @@ enum ExportCommand: Command {
 }
 
 extension ExportCommand {
+    /// The kind of the file or folder that is written.
+    private static func outputKind(_ arguments: Arguments) throws -> OutputKind {
+        let type = try exporter(arguments)
+        return type.singleFile(for: try arguments.required(output))?.kind ?? type.output
+    }
+
     private static func exporter(_ arguments: Arguments) throws -> any Exporter.Type {
         guard let name = arguments[format] else {
             let path = try arguments.required(output)
