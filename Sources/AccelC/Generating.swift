@@ -105,7 +105,8 @@ extension AccelTensor {
             let prompts = [given.tokens != nil, given.prompt != nil, given.messages != nil].count { $0 }
             guard prompts <= 1 else {
                 throw AccelError(
-                    .invalid, expected: "tokens, a prompt or messages", found: "\(prompts) of them", at: "accel_generation")
+                    .invalid, expected: "tokens, a prompt or messages", found: "\(prompts) of them",
+                    at: "accel_generation")
             }
             if given.prompt != nil {
                 let text = try string(given.prompt, "accel_generation.prompt")
@@ -149,7 +150,8 @@ extension AccelTensor {
         let target = try required(text, "text")
         let object = try HandleTable.all.object(stream, as: StreamObject.self)
         guard let stream = object.text else {
-            throw AccelError(.unsupported, "the package has no tokenizer", at: object.session.session.model.package.path)
+            throw AccelError(
+                .unsupported, "the package has no tokenizer", at: object.session.session.model.package.path)
         }
         let piece = try object.session.alone { _ throws(AccelError) in
             var iterator = stream.makeAsyncIterator()

@@ -71,7 +71,9 @@ public struct TextSamples: Sendable {
         let padding = frontEnd.specialToken("pad_token").flatMap(frontEnd.tokenID) ?? 0
         let length = rows.map(\.count).max() ?? 0
         let filled = rows.map { $0 + Array(repeating: padding, count: length - $0.count) }
-        let mask = rows.map { Array(repeating: Int64(1), count: $0.count) + Array(repeating: 0, count: length - $0.count) }
+        let mask = rows.map {
+            Array(repeating: Int64(1), count: $0.count) + Array(repeating: 0, count: length - $0.count)
+        }
         return [tensor(tokens, filled), tensor(name(.attentionMask) ?? SampleInputs.maskName, mask)]
     }
 
@@ -92,7 +94,9 @@ public struct TextSamples: Sendable {
     private func lines(by frontEnd: TextFrontEnd) throws -> [[Int64]] {
         let texts = texts.flatMap { text -> [Text] in
             guard case .plain(let all) = text else { return [text] }
-            return all.split(whereSeparator: \.isNewline).filter { $0.contains { !$0.isWhitespace } }.map { .plain(String($0)) }
+            return all.split(whereSeparator: \.isNewline).filter { $0.contains { !$0.isWhitespace } }.map {
+                .plain(String($0))
+            }
         }
         return try texts.prefix(count).map { text in
             let tokens = try tokens(of: text, by: frontEnd)

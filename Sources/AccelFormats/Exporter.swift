@@ -15,6 +15,8 @@ public protocol Exporter: Sendable {
     static var options: [ExportOption] { get }
     /// The kind of output. An export may replace an earlier output of this kind only.
     static var output: OutputKind { get }
+    /// The option that stands for a scheme of all weights, of a format that stores all of them in one way; nil for a scheme of weights.
+    static func choice(forScheme scheme: String) -> (option: ExportOption, word: String)?
     /// The file of an export that is published alone where the output has this name, and its kind; nil for the folder.
     static func singleFile(for output: String) -> (name: String, kind: OutputKind)?
     /// A number that increases when the same model and options give other bytes; part of cache keys.
@@ -60,6 +62,7 @@ extension Exporter {
     public static var schemeOption: ExportOption? { nil }
     public static func held(_ model: SourceModel) throws -> SourceModel { model }
 
+    public static func choice(forScheme scheme: String) -> (option: ExportOption, word: String)? { nil }
     public static func singleFile(for output: String) -> (name: String, kind: OutputKind)? { nil }
 
     /// Asks `check` about a function that multiplies by such a matrix.
@@ -117,6 +120,11 @@ public struct ExportOptionValues: Sendable {
     public init(words: [String: String] = [:], flags: Set<String> = []) {
         self.words = words
         self.flags = flags
+    }
+
+    /// Returns the same values with another word for an option.
+    package func setting(_ option: ExportOption, to word: String) -> ExportOptionValues {
+        ExportOptionValues(words: words.merging([option.name: word]) { $1 }, flags: flags)
     }
 
     /// Returns the same values with one more flag.

@@ -48,7 +48,9 @@ public struct GenerationDefaults: Equatable, Sendable {
             // The default of transformers.
             topK = 50
         }
-        if let field = given("temperature") { temperature = try Self.number(field, in: 0...Double(Float.greatestFiniteMagnitude)) }
+        if let field = given("temperature") {
+            temperature = try Self.number(field, in: 0...Double(Float.greatestFiniteMagnitude))
+        }
         if let field = given("top_p") { topP = try Self.number(field, in: 0...1) }
         if let field = given("min_p") { minP = try Self.number(field, in: 0...1) }
         if let field = given("repetition_penalty") {

@@ -109,7 +109,8 @@ public struct TextFrontEnd: Sendable {
     }
 
     /// Returns the tokens of a conversation's prompt. The template writes its special tokens itself.
-    public func tokens(of messages: [ChatMessage], tools: JSON? = nil, variables: [JSON.Member] = []) throws -> [Int64] {
+    public func tokens(of messages: [ChatMessage], tools: JSON? = nil, variables: [JSON.Member] = []) throws -> [Int64]
+    {
         try tokenizer.encode(try prompt(of: messages, tools: tools, variables: variables), addSpecialTokens: false)
             .map(Int64.init)
     }

@@ -12,7 +12,10 @@ struct TextRunTests {
     private static let packages = SharedFolder { folder in
         for name in ["llama", "sentence", "labels", "rank", "tokens", "mask"] {
             try CommandRunner.succeed(
-                ["convert", Fixtures.path("text/\(name)"), "--compress", "float32", "-o", "\(folder)/\(name)", "--no-cache"],
+                [
+                    "convert", Fixtures.path("text/\(name)"), "--compress", "float32", "-o", "\(folder)/\(name)",
+                    "--no-cache",
+                ],
                 in: folder)
         }
     }
@@ -58,11 +61,13 @@ struct TextRunTests {
         for chat in try expected("llama")["chats"].array() {
             let messages = try chat["messages"].array()
             try withTemporaryFolder { folder in
-                try (chat["messages"].value ?? .null).text().write(toFile: "\(folder)/chat.json", atomically: true, encoding: .utf8)
+                try (chat["messages"].value ?? .null).text().write(
+                    toFile: "\(folder)/chat.json", atomically: true, encoding: .utf8)
                 let options = ["--generate", "64", "--temperature", "0", "--repetition-penalty", "1"]
                 let document = try run("llama", ["--messages", "\(folder)/chat.json"] + options)
                 #expect(document["text"] == chat["text"].value)
-                guard let last = messages.last, try messages.allSatisfy({ try $0["role"].string() != "assistant" }) else { return }
+                guard let last = messages.last, try messages.allSatisfy({ try $0["role"].string() != "assistant" })
+                else { return }
                 var words = ["--prompt", try last["content"].string()]
                 if messages.count > 1 { words += ["--system", try messages[0]["content"].string()] }
                 #expect(try run("llama", words + options)["text"] == chat["text"].value)
@@ -165,7 +170,9 @@ struct TextRunTests {
     @Test("a model in place of a package is converted, and found in the cache the next time")
     func models() throws {
         try withTemporaryFolder { folder in
-            let words = ["run", Fixtures.path("text/llama"), "--prompt", "The sky", "--generate", "8", "--temperature", "0"]
+            let words = [
+                "run", Fixtures.path("text/llama"), "--prompt", "The sky", "--generate", "8", "--temperature", "0",
+            ]
             let first = try CommandRunner.run(words, in: folder)
             #expect(first.status == 0, "\(first.errors)")
             let packages = try FileManager.default.subpathsOfDirectory(atPath: "\(folder)/.cache")
@@ -185,7 +192,8 @@ struct TextRunTests {
     func refusals() throws {
         try withTemporaryFolder { folder in
             for (name, words) in [
-                ("llama_bfloat16", ["--prompt", "a"]), ("text/sentence", ["--prompt", "a"]), ("text/llama", ["--text", "a"]),
+                ("llama_bfloat16", ["--prompt", "a"]), ("text/sentence", ["--prompt", "a"]),
+                ("text/llama", ["--text", "a"]),
                 ("text/mask", ["--text", "no mask"]), ("text/sentence", ["--chat"]),
             ] {
                 let result = try CommandRunner.run(["run", Fixtures.path(name)] + words, in: folder)

@@ -51,7 +51,8 @@ extension DecodingFunctions {
         let complete = runs(over: tokens, by: blocks.filter { $0.hasAllLogits || $0.length == 1 })
         guard !complete.isEmpty else {
             throw AccelError(
-                .invalid, expected: "at most \(capacity) tokens", found: "\(tokens.count)", at: "the positions of the cache")
+                .invalid, expected: "at most \(capacity) tokens", found: "\(tokens.count)",
+                at: "the positions of the cache")
         }
         return complete
     }

@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelFrontEnds
-import AccelPrograms
 import AccelPlatform
+import AccelPrograms
 import AccelText
 
 /// A class with its score.
@@ -131,7 +131,11 @@ extension AccelModel {
                 let scores = softmax(values[position * width..<(position + 1) * width])
                 let best = scores.indices.sorted { scores[$0] > scores[$1] }.prefix(count)
                 results.append(
-                    best.map { MaskFilling(token: frontEnd.tokenizer.decode([TokenID($0)], skipSpecialTokens: false), score: scores[$0]) })
+                    best.map {
+                        MaskFilling(
+                            token: frontEnd.tokenizer.decode([TokenID($0)], skipSpecialTokens: false), score: scores[$0]
+                        )
+                    })
             }
         }
         return results

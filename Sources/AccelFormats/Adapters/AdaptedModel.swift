@@ -35,7 +35,6 @@ public struct AdaptedModel: ModelSource {
     public var files: ModelFiles { base.files }
     public var assets: [Asset] { get throws { try base.assets } }
 
-
     public var remarks: [String] {
         let tokenizers = adapters.map { "\($0.files.folder)/tokenizer.json" }.filter { Files.kind(of: $0) == .file }
         return base.remarks

@@ -19,6 +19,10 @@ public struct CTranslate2Exporter: Exporter {
     static let quantization = ExportOption(
         "quantization", allowed: [CTranslate2Type.stored.name] + CTranslate2Type.all.map(\.name),
         help: "the type of the model, as CTranslate2's converters take it; own: floats as --compress leaves them")
+    public static func choice(forScheme scheme: String) -> (option: ExportOption, word: String)? {
+        ["int8", "int16"].contains(scheme) ? (quantization, scheme) : nil
+    }
+
     private static let betterScales = ExportOption(
         "better-scales", allowed: [],
         help:

@@ -123,7 +123,9 @@ public struct Budget: Sendable {
         guard !isEmpty else {
             throw FormatError(
                 file: document.file,
-                reason: "sets no limit; list some under outputs, together, quality, weights, operators, size, memory or speed")
+                reason:
+                    "sets no limit; list some under outputs, together, quality, weights, operators, size, memory or speed"
+            )
         }
     }
 

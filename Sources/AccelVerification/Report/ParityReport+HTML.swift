@@ -31,7 +31,8 @@ extension ParityReport {
     /// The verdict, then pictures, then tables.
     private var sections: [String] {
         [
-            banner, qualitySection, keyFigures, sizeSection, charts, failureSection, outputSection, rankingSection, stageSection,
+            banner, qualitySection, keyFigures, sizeSection, charts, failureSection, outputSection, rankingSection,
+            stageSection,
             structureSection, selfTestSection, coverageSection, detailSection,
         ]
     }

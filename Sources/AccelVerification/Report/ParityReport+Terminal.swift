@@ -16,10 +16,11 @@ extension ParityReport {
             let rows = [["", "package", "original"]] + quality.rows
             let widths = (0..<3).map { column in rows.map { $0[column].count }.max() ?? 0 }
             lines += rows.map { row in
-                "  " + row.indices.map { index in
-                    let space = String(repeating: " ", count: widths[index] - row[index].count)
-                    return index == 0 ? row[index] + space : space + row[index]
-                }.joined(separator: "  ")
+                "  "
+                    + row.indices.map { index in
+                        let space = String(repeating: " ", count: widths[index] - row[index].count)
+                        return index == 0 ? row[index] + space : space + row[index]
+                    }.joined(separator: "  ")
             }
         }
         if let foreignModel { lines.append(style.bad(foreignModel)) }

@@ -300,8 +300,10 @@ struct ProgramStages: StageRunner {
             }
         case .file(let file):
             let inputs = try InputMatcher(file, for: program.functions.map(\.interface))
-            return try EncoderStates(program: program, model: model).given(to: inputs.functions(of: program), file: inputs)
-                .map { ($0.function, $0.feed, nil, $0.isMade) }
+            return try EncoderStates(program: program, model: model).given(
+                to: inputs.functions(of: program), file: inputs
+            )
+            .map { ($0.function, $0.feed, nil, $0.isMade) }
         case .seeded:
             guard model != nil else { throw InputSource.nothingToCompareWith }
             return []

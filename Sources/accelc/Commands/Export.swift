@@ -90,7 +90,16 @@ enum ExportCommand: Command {
             }
             (conversion.shapes, conversion.shapeFiles) = ([], [])
         }
-        let made = try ModelExport(of: conversion, to: type, choices: ExportOptionValues(type.options, arguments))
+        var choices = ExportOptionValues(type.options, arguments)
+        if let scheme = arguments[ConversionArguments.compress], let choice = type.choice(forScheme: scheme) {
+            let option = Option(choice.option)
+            guard !arguments.has(option) || arguments[option] == choice.word else {
+                throw arguments.usage("takes --compress \(scheme) or --\(option.name), not both")
+            }
+            choices = choices.setting(choice.option, to: choice.word)
+            conversion.recipe = try Recipe(scheme: "float16")
+        }
+        let made = try ModelExport(of: conversion, to: type, choices: choices)
             .export(to: output, settings, emit: ConversionConsole(console).show)
         let (report, outcome) = (made.report, made.cache)
 

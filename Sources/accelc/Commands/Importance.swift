@@ -9,7 +9,8 @@ enum ImportanceCommand: Command {
         "output", .output("FILE") { _ in ImportanceMatrix.output }, "the GGUF file to write", short: "o",
         isRequired: true)
     static let samples = Option(
-        "calibrate", .input("FILE"), "sample inputs (safetensors, or a text as for convert), which the model is run over",
+        "calibrate", .input("FILE"),
+        "sample inputs (safetensors, or a text as for convert), which the model is run over",
         isRequired: true, takes: [.tensors])
     static let positionals = [ConversionArguments.model]
     static let options = [

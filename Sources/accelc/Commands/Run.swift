@@ -103,14 +103,16 @@ enum RunCommand: Command {
     ]
     static let positionals = [package]
     static let surplusOption: Option? = inputs
-    static let options = TextOptions.all + [
-        inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
-        RunnablePackage.compress, CacheChoice.folder, CommonOptions.json,
-    ]
+    static let options =
+        TextOptions.all + [
+            inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
+            RunnablePackage.compress, CacheChoice.folder, CommonOptions.json,
+        ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         guard arguments.has(inputs) || TextOptions.modes.contains(where: arguments.has) else {
-            throw arguments.usage("needs \((TextOptions.modes + [inputs]).map { "--\($0.name)" }.joined(separator: " or "))")
+            throw arguments.usage(
+                "needs \((TextOptions.modes + [inputs]).map { "--\($0.name)" }.joined(separator: " or "))")
         }
         let runnable = try RunnablePackage(arguments, console)
         guard arguments.has(inputs) else { return try runText(runnable.package.path, arguments, console) }

@@ -70,8 +70,10 @@ enum VerifyCommand: Command {
         ConversionArguments.ignoredFields.needing([.option("against")]),
         ConversionArguments.adapter.needing([.option("against")]),
         ConversionArguments.interface.needing([.option("against")]), inputs,
-        ConversionArguments.sampleCount.needing([.option("inputs")]), ConversionArguments.sampleLength.needing([.option("inputs")]),
-        golden, seed, Evaluation.text, Evaluation.context, Evaluation.chunks, CacheChoice.folder, only, budget, minimumSQNR,
+        ConversionArguments.sampleCount.needing([.option("inputs")]),
+        ConversionArguments.sampleLength.needing([.option("inputs")]),
+        golden, seed, Evaluation.text, Evaluation.context, Evaluation.chunks, CacheChoice.folder, only, budget,
+        minimumSQNR,
         ProfileArguments.profile, selfTest,
         runtime, runtimes, python, runtimeTimeout, report, html,
         CommonOptions.json,
@@ -217,7 +219,7 @@ enum VerifyCommand: Command {
     ) throws -> Parity.Options {
         let stages = try stages(arguments)
         return Parity.Options(
-            stages: stages, 
+            stages: stages,
             inputs: try inputSource(arguments) {
                 try arguments[against].map { try ModelFormats.open($0, try arguments.opening) } ?? source
             }, budget: try limits(arguments, stages),

@@ -9,7 +9,8 @@ enum Evaluation {
     static let text = Option(
         "text", .input("FILE"),
         "also compare what the package is worth on a text: of a language model the perplexity and the divergence from the model's "
-            + "tokens, of other models of text the loss at masks, equal labels, or the cosine of vectors", needs: [.option("against")])
+            + "tokens, of other models of text the loss at masks, equal labels, or the cosine of vectors",
+        needs: [.option("against")])
     static let context = Option(
         "context", .integer(4...1_000_000), "the tokens of a chunk of the text (default: 512, or the cache)",
         needs: [.option("text")])

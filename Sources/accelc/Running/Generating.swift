@@ -29,7 +29,8 @@ struct TextGeneration {
             let text = try arguments.required(TextOptions.prompt)
             let prompt = try text == "-" ? StandardInput.text() : text
             if arguments.has(TextOptions.raw) || !frontEnd.hasChatTemplate {
-                try arguments.refuse([TextOptions.system], "the prompt goes to the model as it is", for: "chat templates")
+                try arguments.refuse(
+                    [TextOptions.system], "the prompt goes to the model as it is", for: "chat templates")
                 stream = try session.generate(prompt: prompt, options)
             } else {
                 let system = arguments[TextOptions.system].map { [ChatMessage(role: "system", content: $0)] } ?? []

@@ -15,7 +15,9 @@ enum StandardInput {
         while true {
             let count = part.withUnsafeMutableBytes { read(0, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw RequestError("standard input cannot be read: \(String(cString: strerror(errno)))") }
+            guard count >= 0 else {
+                throw RequestError("standard input cannot be read: \(String(cString: strerror(errno)))")
+            }
             guard count > 0 else { break }
             bytes += part[..<count]
         }

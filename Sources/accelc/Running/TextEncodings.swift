@@ -86,7 +86,9 @@ struct TextEncodings {
 
     private static func shown(_ labels: [ScoredLabel]) -> Shown {
         let line = labels.prefix(5).map { "\($0.label) \(Text.decimals(Double($0.score), 4))" }
-        let document = labels.map { JSON.object([.init("label", .string($0.label)), .init("score", .number(Double($0.score)))]) }
+        let document = labels.map {
+            JSON.object([.init("label", .string($0.label)), .init("score", .number(Double($0.score)))])
+        }
         return (line.joined(separator: "  "), .array(document))
     }
 

@@ -5,7 +5,8 @@ import AccelFrontEnds
 /// The options of a run on text.
 enum TextOptions {
     static let prompt = Option(
-        "prompt", .text("TEXT"), "generate the answer to a text, by the model's chat template where it has one; - reads it from "
+        "prompt", .text("TEXT"),
+        "generate the answer to a text, by the model's chat template where it has one; - reads it from "
             + "standard input", excludes: ["inputs", "messages", "chat", "text"])
     static let messages = Option(
         "messages", .input("FILE"),
@@ -33,9 +34,11 @@ enum TextOptions {
     static let topP = Option(
         "top-p", .decimal(0...1), "draw from the fewest tokens whose probabilities add up to X", needs: generating)
     static let minP = Option(
-        "min-p", .decimal(0...1), "draw from tokens with at least X times the probability of the likeliest one", needs: generating)
+        "min-p", .decimal(0...1), "draw from tokens with at least X times the probability of the likeliest one",
+        needs: generating)
     static let penalty = Option(
-        "repetition-penalty", .decimal(0.01...100), "divide the logits of tokens that occurred before by X", needs: generating)
+        "repetition-penalty", .decimal(0.01...100), "divide the logits of tokens that occurred before by X",
+        needs: generating)
     static let seed = Option(
         "seed", .integer(0...Int(Int32.max)), "the seed of drawn tokens", default: "0", needs: generating)
     static let truncate = Option(
