@@ -79,7 +79,7 @@ public struct TextSamples: Sendable {
 
     /// Blocks of equal length; a text that fills none is one shorter block.
     private func blocks(by frontEnd: TextFrontEnd) throws -> [[Int64]] {
-        let start = try frontEnd.tokens(of: "").first.map { [$0] } ?? []
+        let start = try frontEnd.startToken().map { [$0] } ?? []
         var all: [Int64] = []
         for text in texts {
             let tokens = try tokens(of: text, by: frontEnd)

@@ -18,7 +18,7 @@ struct LanguageModelEvaluation {
         let longest = min(model.positionCount ?? 0, original.positionCount ?? 0)
         let context = min(evaluation.context ?? TextEvaluation.defaultContext, longest)
         let frontEnd = try original.text()
-        let start = try frontEnd.tokens(of: "").first
+        let start = try frontEnd.startToken()
         let tokens = try frontEnd.tokens(of: evaluation.text)
         let count = min(tokens.count / max(context, 1), evaluation.chunks ?? .max)
         guard context >= 4, count > 0 else {

@@ -115,6 +115,13 @@ public struct TextFrontEnd: Sendable {
             .map(Int64.init)
     }
 
+    /// Returns the token that the tokenizer puts before each text; nil if it puts none there.
+    public func startToken() throws -> Int64? {
+        let start = try tokens(of: "").first
+        // A token that only ends texts is not before another one.
+        return try tokens(of: "a").first == start ? start : nil
+    }
+
     /// Returns the tokens of a text, with the special ones around it.
     public func tokens(of text: String) throws -> [Int64] { try tokenizer.encode(text).map(Int64.init) }
 }
