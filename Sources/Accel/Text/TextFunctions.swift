@@ -80,23 +80,25 @@ struct TextFunctions: Sendable {
     func run(
         _ encodings: [Encoding], _ body: (Function, Outputs, _ row: Int, _ index: Int) throws(AccelError) -> Void
     ) async throws(AccelError) {
-        var waiting = Array(encodings.indices)
+        // The shortest texts first, so that those of a run are of about one length.
+        var waiting = encodings.indices.sorted { encodings[$0].ids.count < encodings[$1].ids.count }[...]
+        let rows = functions.map(\.batch).max() ?? 1
         while let first = waiting.first {
-            // The shortest functions that take the first text, and then the one with the most rows that are filled.
+            // The shortest functions that take the first text, and of those the one with the most rows that are filled.
             let count = encodings[first].ids.count
             guard let length = functions.first(where: { $0.length >= count })?.length else {
                 throw AccelError(
                     .invalid, "the text has \(count) tokens, and the model takes \(functions.last?.length ?? 0)",
                     at: model.package.path)
             }
-            let fitting = waiting.filter { encodings[$0].ids.count <= length }
+            let fitting = waiting.prefix(rows).prefix { encodings[$0].ids.count <= length }
             let candidates = functions.filter { $0.length == length }
             let function = candidates.last { $0.batch <= fitting.count } ?? candidates[0]
             let taken = Array(fitting.prefix(function.batch))
             let outputs = try await model.function(function.description.name)(
                 try inputs(taken.map { encodings[$0] }, for: function))
             for (row, index) in taken.enumerated() { try body(function, outputs, row, index) }
-            waiting.removeAll { taken.contains($0) }
+            waiting = waiting.dropFirst(taken.count)
         }
     }
 
