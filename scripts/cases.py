@@ -1,7 +1,8 @@
 """Golden cases: what the original framework gives for some inputs, in float32 and in float64, and the noise between them.
 
 A case is a folder: `golden.safetensors` holds `in.*`, `out.*` (float32) and `ref64.*` (the same forward in float64),
-`case.json` the seed, the shapes and `fp32_noise` for each output. Used by fixtures.py, fixtures_encoders.py, minilm.py and train_digits.py.
+`case.json` the seed, the shapes and `fp32_noise` for each output. Used by fixtures.py, fixtures_encoders.py, fixtures_sentences.py,
+minilm.py and train_digits.py.
 """
 
 import copy
@@ -29,7 +30,7 @@ def pooled(hidden, mask, mode="mean", normalise=True):
 
 NAMES = (
     "last_hidden_state", "pooler_output", "logits", "start_logits", "end_logits", "prediction_logits", "seq_relationship_logits",
-    "image_embeds", "text_embeds", "logits_per_image")
+    "image_embeds", "text_embeds", "logits_per_image", "sentence_embedding")
 
 
 def forward(model, inputs, pooling=None):

@@ -286,4 +286,14 @@ extension [FrozenProgram] {
             )
         }
     }
+
+    /// Refuses decoders that run whole texts, for a format whose decoders generate text.
+    /// - Throws: `RequestError` if a decoder makes a vector or scores of a text.
+    func refuseWholeTexts(in format: String) throws {
+        guard !contains(where: { $0.program.name == "decoder" && $0.program.states.isEmpty }) else {
+            throw RequestError(
+                "\(format): a decoder that makes one vector or the scores of labels cannot be expressed: use --format coreml, or "
+                    + "convert for a package")
+        }
+    }
 }

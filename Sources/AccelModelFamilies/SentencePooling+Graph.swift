@@ -45,9 +45,8 @@ private struct PooledTokens {
             return try mean(weights, in: &layers) { try $0.apply(Sqrt(), $1) }
         case .weightedMean:
             // Weights 1, 2, 3, ... starting at the first token that is not padding.
-            let first = try layers.apply(
-                Select(), try extreme(last: false, in: &layers), indices, layers.builder.literal(0))
-            let begin = try layers.apply(Reduce(.sum, axes: [1]), first)
+            let chosen = try layers.apply(Select(), try first(in: &layers), indices, layers.builder.literal(0))
+            let begin = try layers.apply(Reduce(.sum, axes: [1]), chosen)
             let rank = try layers.apply(
                 Add(), try layers.apply(Subtract(), indices, begin), layers.builder.literal(1))
             return try mean(try layers.apply(Multiply(), weights, rank), in: &layers) { $1 }
@@ -58,12 +57,12 @@ private struct PooledTokens {
             return try layers.apply(Reduce(.max, axes: [1], keepsAxes: false), shown)
         case .cls:
             let chosen = try layers.apply(
-                Select(), try extreme(last: false, in: &layers), hidden, layers.builder.literal(0))
+                Select(), try first(in: &layers), hidden, layers.builder.literal(0))
             return try layers.apply(sum, chosen)
         case .lastToken:
             let weighted = try layers.apply(Multiply(), hidden, weights)
             let chosen = try layers.apply(
-                Select(), try extreme(last: true, in: &layers), weighted, layers.builder.literal(0))
+                Select(), try last(in: &layers), weighted, layers.builder.literal(0))
             return try layers.apply(sum, chosen)
         }
     }
@@ -78,15 +77,28 @@ private struct PooledTokens {
         return try layers.apply(Divide(), total, try denominator(&layers, count))
     }
 
-    /// Returns BOOL[batch, sequence, 1]: true for the first (or last) token that is not padding; for the first token if
-    /// all are.
-    private func extreme(last: Bool, in layers: inout LayerBuilder) throws -> Value {
-        let counts = try layers.apply(Cast(to: .float32), try layers.apply(Cast(to: .bool), weights))
-        let order = try layers.apply(
-            Multiply(), indices, layers.builder.literal(last ? 1 : -1))
+    /// Returns BOOL[batch, sequence, 1]: true for the first token that is not padding; for the first token if all are.
+    private func first(in layers: inout LayerBuilder) throws -> Value {
+        let counts = try counts(in: &layers)
+        let order = try layers.apply(Multiply(), indices, layers.builder.literal(-1))
         // Tokens score above all padding, and no two scores are equal.
-        let score = try layers.apply(
-            Add(), try layers.apply(Multiply(), counts, layers.builder.literal(Float(2 * positions))), order)
-        return try layers.apply(Compare(.equal), score, try layers.apply(Reduce(.max, axes: [1]), score))
+        let above = try layers.apply(Multiply(), counts, layers.builder.literal(Float(2 * positions)))
+        return try isLargest(try layers.apply(Add(), above, order), in: &layers)
+    }
+
+    /// Returns BOOL[batch, sequence, 1]: true for the last token that is not padding; for all tokens if all are.
+    private func last(in layers: inout LayerBuilder) throws -> Value {
+        // Float16, in which some formats compute, holds numbers up to 2048 exactly.
+        let number = try layers.apply(Add(), indices, layers.builder.literal(1))
+        return try isLargest(try layers.apply(Multiply(), try counts(in: &layers), number), in: &layers)
+    }
+
+    /// Returns F32[batch, sequence, 1]: 0 for padding, else 1.
+    private func counts(in layers: inout LayerBuilder) throws -> Value {
+        try layers.apply(Cast(to: .float32), try layers.apply(Cast(to: .bool), weights))
+    }
+
+    private func isLargest(_ score: Value, in layers: inout LayerBuilder) throws -> Value {
+        try layers.apply(Compare(.equal), score, try layers.apply(Reduce(.max, axes: [1]), score))
     }
 }

@@ -8,7 +8,7 @@ import TestSupport
 struct ChangedCheckpoint {
     var configuration: [JSON.Member]
     var tensors: [StoredTensor]
-    /// More files, by name.
+    /// More files, by name: at first the modules of a sentence encoder.
     var files: [String: String] = [:]
 
     init(_ fixture: String) throws {
@@ -17,6 +17,9 @@ struct ChangedCheckpoint {
             field.value.map { JSON.Member(key, $0) }
         }
         tensors = checkpoint.tensors
+        for asset in checkpoint.assets where asset.name == "modules.json" || asset.name.hasSuffix("/config.json") {
+            files[asset.name] = String(decoding: asset.content.withBytes { Array($0) }, as: UTF8.self)
+        }
     }
 
     /// Sets a field of config.json; nil removes it.

@@ -75,6 +75,7 @@ struct ModelSourcesTests {
     @Test("the folder of a pooling may have any name", arguments: ["1_Pooling", "pool", "modules/pooling"])
     func pooling(path: String) throws {
         var changed = try ChangedCheckpoint("bert_sentence_cls")
+        changed.files = [:]
         changed.files["modules.json"] =
             #"[{"type": "a.Transformer", "path": ""}, {"type": "a.Pooling", "path": "\#(path)"}, {"type": "a.Normalize", "path": "norm"}]"#
         changed.files["\(path)/config.json"] = #"{"pooling_mode_max_tokens": true}"#
@@ -93,6 +94,7 @@ struct ModelSourcesTests {
     @Test("a transformer in a folder of its own is refused: it is not the one that is read")
     func transformerElsewhere() throws {
         var changed = try ChangedCheckpoint("bert_sentence_cls")
+        changed.files = [:]
         changed.files["modules.json"] =
             #"[{"type": "a.Transformer", "path": "0_Transformer"}, {"type": "a.Pooling", "path": "p"}]"#
         changed.files["p/config.json"] = "{}"

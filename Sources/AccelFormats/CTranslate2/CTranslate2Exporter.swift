@@ -43,6 +43,7 @@ public struct CTranslate2Exporter: Exporter {
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
         try model.functions.refuseRoundedActivations(in: "CTranslate2", hint: Self.roundsByItself)
+        try model.functions.refuseWholeTexts(in: "CTranslate2")
         let wanted = try type(of: model.plan.map { ($0.source.name, $0.choice.codec) })
         let sources = model.plan.map(\.source)
         _ = try CTranslate2Model(sources, family: model.family, origins: model.origins, assets: model.assets)

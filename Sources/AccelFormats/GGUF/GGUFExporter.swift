@@ -33,6 +33,7 @@ public struct GGUFExporter: Exporter {
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
         try model.functions.refuseRoundedActivations(in: "GGUF")
+        try model.functions.refuseWholeTexts(in: "GGUF")
         let architecture = try GGUFArchitecture.family(model.family)
         _ = try GGUFSettings(of: model.assets, for: architecture)
         let places = try GGUFPlace.places(

@@ -29,6 +29,7 @@ public struct MLXExporter: Exporter {
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
         try model.functions.refuseRoundedActivations(in: "MLX")
+        try model.functions.refuseWholeTexts(in: "MLX")
         let layout = try MLXLayout(
             of: model.plan.map(\.source.name), family: model.family, origins: model.origins, assets: model.assets)
         let largest = layout.largestGroup(of: model.plan.map { ($0.source.name, $0.source.shape) })

@@ -69,6 +69,7 @@ struct BertNames {
 }
 
 extension BertFamily {
+    static var version: Int { 2 }
     static var architectures: [String] { classes.map(\.key) }
     static var buildsSentencePooling: Bool { true }
 

@@ -2,17 +2,23 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// The graph of a decoder-only language model with a key/value cache of fixed length.
+/// The graph of a decoder-only language model, with a key/value cache of fixed length or for whole texts.
 ///
-/// Inputs: `input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the position of its first token.
+/// Generation. Inputs: `input_ids` I64[batch, tokens], a block of tokens, and `position` I64[1], the position of its first token.
 /// Output: `logits` F32[batch, tokens, vocabulary], or for a bare model `last_hidden_state` F32[batch, tokens, width].
 /// States: for layer N `k.N` and `v.N` F32[batch, key heads, cache, head width], of which positions 0 up to the block's
 /// last are valid. Frozen with a long block it is the prefill, with one token the decode step; both share the states. A
 /// block of all tokens at position 0 computes the full forward pass.
+///
+/// Whole texts, of sentence encoders. Inputs: `input_ids` and `attention_mask`, both I64[batch, sequence], padded on
+/// either side. Output: `sentence_embedding`. There are no states.
 struct DecoderGraph {
-    private let config: DecoderConfiguration
-    private var layers: LayerBuilder
-    private let position: Value
+    let config: DecoderConfiguration
+    var layers: LayerBuilder
+    /// The number of tokens in a run.
+    private let length: Dimension
+    /// The position of the block's first token, I64[1]; nil for whole texts.
+    private let position: Value?
     /// The masks and rotations of each layer.
     private let surroundings: [Surroundings]
 
@@ -23,7 +29,7 @@ struct DecoderGraph {
     }
 
     /// The effects of the cache length.
-    private static func remarks(
+    static func remarks(
         _ config: DecoderConfiguration, upTo longest: Int
     ) -> [Program.FreeDimension.Remark] {
         let rotary = config.layers.first?.rotary.remarks(upTo: longest) ?? []
@@ -36,9 +42,13 @@ struct DecoderGraph {
     }
 
     /// Builds the part `decoder`.
-    static func program(_ config: DecoderConfiguration, names: inout TensorNames) throws -> Program {
+    static func program(
+        _ config: DecoderConfiguration, of checkpoint: Checkpoint, names: inout TensorNames
+    ) throws -> Program {
+        // modules.json makes it a sentence encoder, whatever class was saved.
+        let pooling = try SentencePooling.read(of: checkpoint, width: config.width)
         names.prefixes = ["model."]
-        names.tie(head: head, words: words, isTied: config.tiesHead && !config.isBare)
+        names.tie(head: head, words: words, isTied: config.tiesHead && !config.isBare && pooling == nil)
         names.explain("rotary embeddings follow from the configuration") { name in
             ["inv_freq", "original_inv_freq", "cos_cached", "sin_cached"].contains {
                 name == "rotary_emb.\($0)" || name.hasSuffix(".rotary_emb.\($0)")
@@ -47,6 +57,18 @@ struct DecoderGraph {
         names.explain("belongs to a head that the model does not have") { name in
             ["score.", "qa_outputs.", "v_head."].contains(where: name.hasPrefix)
         }
+        guard let pooling else { return try generation(config, names: &names) }
+        names.explain("a sentence encoder has no head") { $0 == head }
+        remarkOnCode(checkpoint.configuration, in: &names)
+        return try wholeTexts(config, role: .encode, names: &names) { graph, text in
+            let embedding = try pooling.apply(
+                to: text.hidden, mask: text.mask, positions: text.longest, in: &graph.layers)
+            graph.layers.builder.output("sentence_embedding", embedding, .embedding)
+        }
+    }
+
+    /// Builds the program of prefill and decode step.
+    private static func generation(_ config: DecoderConfiguration, names: inout TensorNames) throws -> Program {
         let longest = 1 << 24
         // One function for the prefill, and one for the decode step.
         let blocks = config.positions == 1 ? [1] : [min(config.positions, 128), 1]
@@ -62,16 +84,9 @@ struct DecoderGraph {
         let tokens = builder.input(
             "input_ids", TensorType(.int64, ["batch", "tokens"]), .tokens(vocabulary: config.vocabulary))
         let position = builder.input("position", TensorType(.int64, [1]), .position)
-        var layers = LayerBuilder(builder: builder, names: names)
-        let surroundings = try layers.in("places") { layers in
-            var positions = try DecoderPositions(position: position, in: &layers)
-            return try config.layers.map { layer in
-                Surroundings(
-                    rotation: try positions.rotation(by: layer.rotary, in: &layers),
-                    mask: try positions.mask(window: layer.window, in: &layers))
-            }
-        }
-        var graph = DecoderGraph(config: config, layers: layers, position: position, surroundings: surroundings)
+        var graph = try DecoderGraph(
+            config, LayerBuilder(builder: builder, names: names), length: "tokens", position: position
+        ) { try DecoderPositions(position: position, in: &$0) }
         let hidden = try graph.hidden(tokens)
         if config.isBare {
             graph.layers.names.explain("the bare model has no head") { $0 == head }
@@ -83,10 +98,28 @@ struct DecoderGraph {
         return try graph.layers.builder.finish()
     }
 
+    init(
+        _ config: DecoderConfiguration, _ builder: LayerBuilder, length: Dimension, position: Value? = nil,
+        makePositions: (inout LayerBuilder) throws -> DecoderPositions
+    ) throws {
+        (self.config, self.length, self.position) = (config, length, position)
+        var layers = builder
+        surroundings = try layers.in("places") { layers in
+            var positions = try makePositions(&layers)
+            return try config.layers.map { layer in
+                Surroundings(
+                    rotation: try positions.rotation(by: layer.rotary, in: &layers),
+                    mask: try positions.mask(window: layer.window, in: &layers))
+            }
+        }
+        self.layers = layers
+    }
+
     private static let words = "embed_tokens.weight"
     private static let head = "lm_head.weight"
 
-    private mutating func hidden(_ tokens: Value) throws -> Value {
+    /// Returns the final hidden states, F32[batch, tokens, width].
+    mutating func hidden(_ tokens: Value) throws -> Value {
         let table = try layers.weight(Self.words, [config.vocabulary, config.width])
         var x = try layers.in("embed_tokens") { [config] layers in
             let words = try layers.apply(Gather(), table, tokens)
@@ -138,16 +171,18 @@ struct DecoderGraph {
             query = try norm("\(name).q_norm", query, width: width)
             key = try norm("\(name).k_norm", key, width: width)
         }
-        let mixed = try layers.in(name) { [config, position, surroundings] layers in
+        let mixed = try layers.in(name) { [config, length, position, surroundings] layers in
             let rotation = surroundings[index].rotation
             query = try layers.apply(Rope(), query, rotation.cos, rotation.sin)
             key = try layers.apply(Rope(), key, rotation.cos, rotation.sin)
-            let keys = try layers.cached(key, as: "k", .keys, layer: index, at: position)
-            let values = try layers.cached(value, as: "v", .values, layer: index, at: position)
+            if let position {
+                key = try layers.cached(key, as: "k", .keys, layer: index, at: position)
+                value = try layers.cached(value, as: "v", .values, layer: index, at: position)
+            }
             let mixed = try layers.apply(
-                Attention(scale: config.attentionScale), query, keys, values, surroundings[index].mask)
+                Attention(scale: config.attentionScale), query, key, value, surroundings[index].mask)
             return try layers.apply(
-                Reshape(to: ["batch", "tokens", .fixed(heads * width)]),
+                Reshape(to: ["batch", length, .fixed(heads * width)]),
                 try layers.apply(Transpose([0, 2, 1, 3]), mixed))
         }
         return try layers.linear(
@@ -166,9 +201,9 @@ struct DecoderGraph {
                 try layers.linear("\(name).\(role)", x, from: config.width, to: count * width, isBiased: biased)
             }
         }
-        let split = try layers.in(name) { layers in
+        let split = try layers.in(name) { [length] layers in
             try zip(flat, counts).map { value, count in
-                let apart = try layers.apply(Reshape(to: ["batch", "tokens", .fixed(count), .fixed(width)]), value)
+                let apart = try layers.apply(Reshape(to: ["batch", length, .fixed(count), .fixed(width)]), value)
                 return try layers.apply(Transpose([0, 2, 1, 3]), apart)
             }
         }
@@ -178,11 +213,11 @@ struct DecoderGraph {
     /// Applies one linear layer, and splits its result into consecutive parts.
     private mutating func packed(_ name: String, _ x: Value, to widths: [Int], isBiased: Bool) throws -> [Value] {
         let all = try layers.linear(name, x, from: config.width, to: widths.reduce(0, +), isBiased: isBiased)
-        return try layers.in(name) { layers in
+        return try layers.in(name) { [length] layers in
             try widths.indices.map { index in
                 let first = widths[..<index].reduce(0, +)
                 return try layers.apply(
-                    Slice(begin: [0, 0, .fixed(first)], sizes: ["batch", "tokens", .fixed(widths[index])]), all)
+                    Slice(begin: [0, 0, .fixed(first)], sizes: ["batch", length, .fixed(widths[index])]), all)
             }
         }
     }

@@ -4,12 +4,17 @@ import AccelTensors
 
 /// The positions of a block's tokens in the sequence, with the attention masks and rotations that follow from them.
 ///
-/// The block starts at `position`; the free dimensions `tokens` and `cache` are the lengths of block and cache.
+/// A block starts at `position`; the free dimensions `tokens` and `cache` are the lengths of block and cache. A whole text has no cache:
+/// the free dimension `sequence` is the length of both.
 struct DecoderPositions {
     /// F32[tokens, 1]: the positions of the block's tokens.
     private let queries: Value
     /// F32[cache]: 0, 1, 2, ...
     private let keys: Value
+    /// The number of keys.
+    private let cache: Dimension
+    /// F32[batch, 1, 1, cache]: 0 for tokens, the lowest float32 for padding; nil if there is no padding.
+    private let padding: Value?
     private var masks: [Int?: Value] = [:]
     private var rotations: [(rotary: RotaryEmbedding, rotation: Rotation)] = []
 
@@ -26,6 +31,15 @@ struct DecoderPositions {
             Reshape(to: ["tokens", 1]), try Self.count(to: "tokens", in: &layers))
         queries = try layers.apply(Add(), block, start)
         keys = try Self.count(to: "cache", in: &layers)
+        (cache, padding) = ("cache", nil)
+    }
+
+    /// - Parameter mask: the attention mask of whole texts, I64[batch, sequence].
+    init(whole mask: Value, in layers: inout LayerBuilder) throws {
+        keys = try Self.count(to: "sequence", in: &layers)
+        queries = try layers.apply(Reshape(to: ["sequence", 1]), keys)
+        cache = "sequence"
+        padding = try layers.additiveMask(try layers.apply(Cast(to: .bool), mask))
     }
 
     private static func ones(_ length: Dimension, in layers: inout LayerBuilder) throws -> Value {
@@ -39,13 +53,13 @@ struct DecoderPositions {
         return try layers.apply(Subtract(), sums, layers.builder.literal(1))
     }
 
-    /// Returns the attention mask F32[tokens, cache]: 0 for positions that a token attends to, else the lowest float32.
-    /// A token attends to itself and earlier positions, limited to the last `window` positions.
+    /// Returns the attention mask F32[tokens, cache], or for whole texts F32[batch, 1, sequence, sequence]: 0 for positions that a token
+    /// attends to, else the lowest float32. A token attends to itself and earlier positions, limited to the last `window` positions.
     mutating func mask(window: Int?, in layers: inout LayerBuilder) throws -> Value {
         if let mask = masks[window] { return mask }
         let (zero, hidden) = (layers.builder.literal(0), layers.builder.literal(-Float.greatestFiniteMagnitude))
         var mask = try layers.apply(
-            Select(), try layers.apply(Compare(.lessOrEqual), keys, queries), zero, hidden)
+            Select(), try layers.apply(Compare(.lessOrEqual), keys, queries), padding ?? zero, hidden)
         if let window {
             let before = try layers.apply(Subtract(), queries, layers.builder.literal(Float(window)))
             mask = try layers.apply(
@@ -103,6 +117,6 @@ struct DecoderPositions {
 
     /// Returns the cache length, F32[1].
     private func cacheLength(in layers: inout LayerBuilder) throws -> Value {
-        try layers.apply(Reduce(.sum, axes: [0]), try Self.ones("cache", in: &layers))
+        try layers.apply(Reduce(.sum, axes: [0]), try Self.ones(cache, in: &layers))
     }
 }

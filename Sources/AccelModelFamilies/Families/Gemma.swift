@@ -5,8 +5,9 @@ import AccelTensors
 /// Gemma language models of the first generation: the graph of Llama with scaled word embeddings; checkpoints store the
 /// gains of norms minus 1.
 struct Gemma: ModelFamily {
-    static let version = 2
+    static let version = 3
     static let modelTypes = ["gemma"]
+    static let buildsSentencePooling = true
     static let architectures = ["GemmaForCausalLM", "GemmaModel"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
@@ -30,7 +31,7 @@ struct Gemma: ModelFamily {
         config.biases.attentionOutput = biased
         let layer = DecoderConfiguration.Layer(window: nil, rotary: try config.rotary(file))
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
-        return [try DecoderGraph.program(config, names: &names)]
+        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
     }
 
     private static let activation = "gelu_pytorch_tanh"

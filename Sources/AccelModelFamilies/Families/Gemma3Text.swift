@@ -5,8 +5,9 @@ import AccelTensors
 /// Gemma 3 language models: the graph of Gemma with normalised results, and a separate rotary embedding in layers with
 /// a sliding window.
 struct Gemma3Text: ModelFamily {
-    static let version = 3
+    static let version = 4
     static let modelTypes = ["gemma3_text"]
+    static let buildsSentencePooling = true
     static let architectures = ["Gemma3ForCausalLM", "Gemma3TextModel"]
     static let inertFields = [
         InertFields("says how layer_types came to be, which are stored beside it", ["_sliding_window_pattern"])
@@ -44,7 +45,7 @@ struct Gemma3Text: ModelFamily {
         config.biases.queryKeyValue = biased
         config.biases.attentionOutput = biased
         config.layers = try layers(file, config)
-        return [try DecoderGraph.program(config, names: &names)]
+        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
     }
 
     private func layers(_ file: JSONField, _ config: DecoderConfiguration) throws -> [DecoderConfiguration.Layer] {

@@ -4,8 +4,9 @@ import AccelTensors
 
 /// Llama language models. See `DecoderGraph` for inputs, outputs and states.
 struct Llama: ModelFamily {
-    static let version = 2
+    static let version = 3
     static let modelTypes = ["llama"]
+    static let buildsSentencePooling = true
     static let architectures = ["LlamaForCausalLM", "LlamaModel"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
@@ -19,6 +20,6 @@ struct Llama: ModelFamily {
         config.biases.feedForward = try file["mlp_bias"].bool(default: false)
         let layer = DecoderConfiguration.Layer(window: nil, rotary: try config.rotary(file))
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
-        return [try DecoderGraph.program(config, names: &names)]
+        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
     }
 }

@@ -4,8 +4,9 @@ import AccelTensors
 
 /// Mistral language models: the graph of Llama, with a sliding window in every layer if the configuration has one.
 struct Mistral: ModelFamily {
-    static let version = 2
+    static let version = 3
     static let modelTypes = ["mistral"]
+    static let buildsSentencePooling = true
     static let architectures = ["MistralForCausalLM", "MistralModel"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
@@ -18,6 +19,6 @@ struct Mistral: ModelFamily {
         let layer = DecoderConfiguration.Layer(
             window: try DecoderConfiguration.window(file, default: 4096), rotary: try config.rotary(file))
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
-        return [try DecoderGraph.program(config, names: &names)]
+        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
     }
 }

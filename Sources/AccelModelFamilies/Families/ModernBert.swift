@@ -21,6 +21,7 @@ struct ModernBert: ModelFamily {
             }
         }
     }
+    static let version = 2
     static let modelTypes = ["modernbert"]
     static let buildsSentencePooling = true
     static let architectures = Architecture.allCases.map(\.rawValue)

@@ -5,8 +5,9 @@ import AccelTensors
 /// Phi-3 language models: the graph of Llama with packed projections, an optional sliding window, and rotary embeddings
 /// whose factors (short or long) depend on the cache length.
 struct Phi3: ModelFamily {
-    static let version = 2
+    static let version = 3
     static let modelTypes = ["phi3"]
+    static let buildsSentencePooling = true
     static let architectures = ["Phi3ForCausalLM", "Phi3Model"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
@@ -24,6 +25,6 @@ struct Phi3: ModelFamily {
         let layer = DecoderConfiguration.Layer(
             window: try DecoderConfiguration.window(file, default: nil), rotary: rotary)
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
-        return [try DecoderGraph.program(config, names: &names)]
+        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
     }
 }

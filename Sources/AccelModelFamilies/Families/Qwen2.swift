@@ -4,8 +4,9 @@ import AccelTensors
 
 /// Qwen 2 and 2.5 language models: the graph of Llama with biases on queries, keys and values.
 struct Qwen2: ModelFamily {
-    static let version = 2
+    static let version = 3
     static let modelTypes = ["qwen2"]
+    static let buildsSentencePooling = true
     static let architectures = ["Qwen2ForCausalLM", "Qwen2Model"]
     static let inertFields = [
         InertFields("queries, keys and values have biases whatever it says", ["attention_bias"])
@@ -19,6 +20,6 @@ struct Qwen2: ModelFamily {
         config.biases.queryKeyValue = true
         try DecoderConfiguration.refuseBiases(file, "mlp_bias")
         config.layers = try QwenLayers.read(file, rotary: try config.rotary(file))
-        return [try DecoderGraph.program(config, names: &names)]
+        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
     }
 }

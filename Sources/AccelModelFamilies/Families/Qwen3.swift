@@ -4,8 +4,9 @@ import AccelTensors
 
 /// Qwen 3 language models: the graph of Llama with per-head norms of queries and keys.
 struct Qwen3: ModelFamily {
-    static let version = 2
+    static let version = 3
     static let modelTypes = ["qwen3"]
+    static let buildsSentencePooling = true
     static let architectures = ["Qwen3ForCausalLM", "Qwen3Model"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
@@ -20,6 +21,6 @@ struct Qwen3: ModelFamily {
         config.biases.attentionOutput = biased
         try DecoderConfiguration.refuseBiases(file, "mlp_bias")
         config.layers = try QwenLayers.read(file, rotary: try config.rotary(file))
-        return [try DecoderGraph.program(config, names: &names)]
+        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
     }
 }

@@ -1,0 +1,60 @@
+import AccelByteIO
+import AccelModelFamilies
+import AccelPrograms
+import AccelTensors
+import TestSupport
+import Testing
+
+@Suite("Sentence encoders against transformers and sentence-transformers")
+struct SentenceEncoderTests {
+    static let cases = ParityCase.all(["sentence_"])
+
+    @Test(
+        "every golden output is within 4 times the framework's own noise", arguments: cases, ParityCase.Engine.allCases)
+    func parity(subject: ParityCase, engine: ParityCase.Engine) throws {
+        try subject.expectParity(of: try subject.model(), by: engine)
+    }
+
+    @Test("the tests carry the cases that they rely on")
+    func fixturesAreThere() { #expect(Self.cases.count >= 2) }
+
+    @Test("every tensor is used or listed as unused with a reason", arguments: cases)
+    func accounting(subject: ParityCase) throws {
+        let model = try subject.model()
+        try subject.expectAccount(of: model)
+        #expect(model.unused.map(\.name) == (subject.testDescription == "sentence_qwen2" ? ["lm_head.weight"] : []))
+    }
+
+    @Test("A decoder with modules.json takes whole texts and their mask, and has no cache")
+    func interface() throws {
+        let program = try #require(try ParityCase(folder: Fixtures.path("sentence_qwen3")).model().programs.first)
+        #expect(program.interface.role == .encode)
+        #expect(program.inputs.map(\.name) == ["input_ids", "attention_mask"])
+        #expect(program.outputs.map(\.name) == ["sentence_embedding"])
+        #expect(program.states.isEmpty)
+    }
+
+    @Test(
+        "A decoder's tokens that attend to those after them, or to all before them where there is a window, are noticed",
+        arguments: [
+            ("sentence_qwen3", Compare.Relation.lessOrEqual), ("sentence_qwen2", .lessOrEqual),
+            ("sentence_qwen2", .greater),
+        ])
+    func attention(fixture: String, relation: Compare.Relation) throws {
+        let subject = ParityCase(folder: Fixtures.path(fixture))
+        let deviations = try subject.deviations(of: try subject.model()) { program in
+            try program.rewriting { node, inputs, builder in
+                guard let operation = node.operation as? Compare, operation.relation == relation else { return nil }
+                return [try builder.apply(Compare(.equal), [inputs[0], inputs[0]])]
+            }
+        }
+        #expect(deviations.contains { $0.inNoise > 40 })
+    }
+
+    @Test("Python code beside the weights is not read, and a remark tells of it")
+    func code() throws {
+        var checkpoint = try ChangedCheckpoint("sentence_qwen3")
+        checkpoint.set("auto_map", ["AutoModel": "modeling_qwen.Qwen2Model"])
+        #expect(try checkpoint.model().remarks.contains { $0.hasPrefix("auto_map of config.json names Python code") })
+    }
+}
