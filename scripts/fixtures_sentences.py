@@ -34,6 +34,16 @@ FIXTURE = {
         kind="Qwen2ForCausalLM", config=dict(
             DECODER, use_sliding_window=True, sliding_window=4, max_window_layers=1), mode="mean",
         texts=[(6, LEFT), (9, RIGHT), (3, RIGHT)]),
+    "sentence_bert_dense": dict(
+        kind="BertModel", config=fixtures.TINY, mode="cls", after=[
+            lambda: modules.Dense(24, 10, activation_function=torch.nn.Tanh()), modules.Normalize],
+        texts=[(5, RIGHT), (8, RIGHT)]),
+    # Two poolings, and two dense layers, of which the first has neither bias nor function.
+    "sentence_qwen2_dense": dict(
+        kind="Qwen2Model", config=DECODER, mode=("mean", "lasttoken"), after=[
+            lambda: modules.Dense(48, 30, bias=False, activation_function=torch.nn.Identity()),
+            lambda: modules.Dense(30, 14, activation_function=torch.nn.GELU())],
+        texts=[(7, RIGHT), (2, LEFT)]),
 }
 
 

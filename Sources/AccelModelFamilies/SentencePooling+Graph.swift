@@ -7,13 +7,18 @@ extension SentencePooling {
     /// - Parameter hidden: F32[batch, sequence, width]
     /// - Parameter mask: I64[batch, sequence]
     /// - Parameter positions: the longest sequence.
-    /// - Returns: F32[batch, width times the number of modes]
+    /// - Returns: F32[batch, width], the width times the number of modes or that of the last dense layer.
     func apply(to hidden: Value, mask: Value, positions: Int, in layers: inout LayerBuilder) throws -> Value {
         try layers.in("sentence") { layers in
             let tokens = try PooledTokens(hidden: hidden, mask: mask, positions: positions, in: &layers)
             let vectors = try modes.map { try tokens.pooled($0, in: &layers) }
             let joined = vectors.count == 1 ? vectors[0] : try layers.builder.apply(Concat(axis: 1), vectors)
-            return normalises ? try layers.apply(L2Norm(), joined) : joined
+            return try steps.reduce(joined) { vector, step in
+                switch step {
+                case .dense(let dense): try dense.apply(to: vector, in: &layers)
+                case .normalisation: try layers.apply(L2Norm(), vector)
+                }
+            }
         }
     }
 }

@@ -23,19 +23,23 @@ struct SentencePooling {
             }
         }
     }
+    /// A module after the pooling.
+    enum Step {
+        case dense(SentenceDense)
+        /// The vector is divided by its length.
+        case normalisation
+    }
     /// The pooling modes; their results are concatenated.
     var modes: [Mode]
-    var normalises: Bool
+    var steps: [Step]
     /// The width of the hidden states according to the file.
-    var width: (number: Int, field: JSONField)?
+    private var width: (number: Int, field: JSONField)?
 
     /// The default: the mean over tokens, normalised to length 1.
-    static let mean = SentencePooling(modes: [.mean], normalises: true, width: nil)
+    static let mean = SentencePooling(modes: [.mean], steps: [.normalisation])
 
-    private init(modes: [Mode], normalises: Bool, width: (number: Int, field: JSONField)?) {
-        self.modes = modes
-        self.normalises = normalises
-        self.width = width
+    init(modes: [Mode], steps: [Step] = []) {
+        (self.modes, self.steps) = (modes, steps)
     }
 
     /// Reads modules.json and the files that it refers to; nil if the checkpoint has none, or is that of a cross encoder.
@@ -43,7 +47,7 @@ struct SentencePooling {
     init?(of checkpoint: Checkpoint) throws {
         guard let document = try checkpoint.document("modules.json")?.recording() else { return nil }
         var modes: [Mode]?
-        (normalises, width) = (false, nil)
+        (steps, width) = ([], nil)
         for (index, module) in try document.array().enumerated() {
             module.disregard("idx", "name", "path")
             let type = try module["type"].string().split(separator: ".").last.map(String.init) ?? ""
@@ -67,13 +71,15 @@ struct SentencePooling {
                 }
                 try config.refuseUnread([]) { "if it does not, remove it or pass --ignore-config \(path):\($0)" }
             case ("Normalize", .some):
-                normalises = true
+                steps.append(.normalisation)
                 // The file has no effect, but its digest is recorded as part of the source.
                 if module["path"].exists { _ = try checkpoint.document("\(try module["path"].string())/config.json") }
+            case ("Dense", .some):
+                steps.append(.dense(try SentenceDense(at: module["path"], of: checkpoint)))
             default:
                 throw RequestError(
                     "\(document.file), field \(module["type"].path): a module \"\(type)\" is not supported here "
-                        + "(supported: a Transformer, then a Pooling, then perhaps a Normalize)", status: .unavailable)
+                        + "(supported: a Transformer, then a Pooling, then Dense and Normalize)", status: .unavailable)
             }
         }
         try document.refuseUnread([]) { "if it does not, remove it or pass --ignore-config modules.json:\($0)" }
@@ -84,6 +90,23 @@ struct SentencePooling {
             return nil
         }
         self.modes = modes
+    }
+
+    /// Checks the widths from the transformer on.
+    /// - Parameter hidden: the width of the hidden states.
+    /// - Throws: `FormatError` for the first field that has another number.
+    func check(hidden: Int) throws {
+        if let width, width.number != hidden {
+            throw width.field.error("\(width.number) is not hidden_size \(hidden)")
+        }
+        var width = hidden * modes.count
+        for case .dense(let dense) in steps {
+            guard dense.inputs.number == width else {
+                throw dense.inputs.field.error(
+                    "\(dense.inputs.number) is not the width \(width) of the vector before it")
+            }
+            width = dense.outputs
+        }
     }
 
     /// Returns whether the transformer that modules.json lists alone is a classifier of pairs of texts, with the head in its weights.

@@ -16,9 +16,9 @@ public struct Checkpoint: Sendable {
     private var documents: [String: JSON]?
     /// The quantized weights were decoded: files beside them that describe the quantization may stay.
     package private(set) var isDecoded = false
-    /// The weight files, sorted by name.
+    /// The weight files, sorted by name, without those of modules after the transformer.
     public let files: [SafetensorsFile]
-    /// All tensors, sorted by name.
+    /// All tensors, sorted by name. Those of a module after the transformer begin with its folder, such as `2_Dense.linear.weight`.
     public private(set) var tensors: [StoredTensor]
     /// The files that packages pass through: tokenizer, configurations and every other file that was read. Sorted by
     /// name.
@@ -42,7 +42,7 @@ public struct Checkpoint: Sendable {
         if let configuration { substitutes["config.json"] = configuration }
         reader = ModelFiles(in: folder, substitutes: substitutes)
         files = try isFolder ? reader.weightFiles() : reader.weightFiles(at: path)
-        tensors = files.flatMap(\.tensors).sorted { $0.name < $1.name }
+        tensors = try (files.flatMap(\.tensors) + (isFolder ? reader.moduleTensors() : [])).sorted { $0.name < $1.name }
         namedConfiguration = configuration
         let (document, file) = (try reader.document("config.json"), reader.path(of: "config.json"))
         if document == nil, let problem = Files.brokenLink(file) { throw RequestError(problem, status: .unavailable) }

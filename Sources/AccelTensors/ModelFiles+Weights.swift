@@ -38,6 +38,21 @@ extension ModelFiles {
             status: .unavailable)
     }
 
+    /// Returns the tensors of the dense layers that modules.json lists, named after their folders, such as `2_Dense.linear.weight`.
+    /// Mistakes in modules.json are errors of whoever builds the modules.
+    func moduleTensors() throws -> [StoredTensor] {
+        var folders: Set<String> = []
+        for module in (try? document("modules.json")?.array()) ?? [] {
+            guard let type = try? module["type"].string(), type.split(separator: ".").last == "Dense",
+                let path = try? module["path"].string(), isRelativeInside(path), has("\(path)/\(Self.single)")
+            else { continue }
+            folders.insert(path)
+        }
+        return try folders.sorted().flatMap { path in
+            try weights("\(path)/\(Self.single)", prefix: "\(path).").tensors.map { $0.renamed("\(path).\($0.name)") }
+        }
+    }
+
     /// Returns the weight files for one file of the folder: itself, or the shards that it lists.
     func weightFiles(at path: String) throws -> [SafetensorsFile] {
         let name = Files.name(of: path)

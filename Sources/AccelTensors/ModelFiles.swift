@@ -117,8 +117,10 @@ public final class ModelFiles: Sendable {
     }
 
     /// Opens a weight file.
-    /// - Parameter path: its location; nil for the folder.
-    func weights(_ name: String, at path: String? = nil) throws -> SafetensorsFile {
+    /// - Parameters:
+    ///   - path: its location; nil for the folder.
+    ///   - prefix: the start of its tensors' names as a source.
+    func weights(_ name: String, at path: String? = nil, prefix: String = "") throws -> SafetensorsFile {
         let path = path ?? self.path(of: name)
         let file: SafetensorsFile
         do {
@@ -134,7 +136,7 @@ public final class ModelFiles: Sendable {
         _ = keep(
             Source(
                 name: name, path: path, role: .weights, identity: file.identity, content: file.header,
-                tensors: file.tensors))
+                tensors: prefix.isEmpty ? file.tensors : file.tensors.map { $0.renamed(prefix + $0.name) }))
         return file
     }
 

@@ -114,12 +114,12 @@ struct BertRefusalTests {
                 + "cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken)")
         checkpoint.files["1_Pooling/config.json"] = "{}"
         #expect(checkpoint.refusal() == nil)
-        let dense = #"{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}"#
-        checkpoint.files["modules.json"] = "[\(transformer), \(pooling), \(dense)]"
+        let lstm = #"{"type": "sentence_transformers.models.LSTM", "path": "2_LSTM"}"#
+        checkpoint.files["modules.json"] = "[\(transformer), \(pooling), \(lstm)]"
         #expect(
             checkpoint.refusal()
-                == "modules.json, field [2].type: a module \"Dense\" is not supported here (supported: a "
-                + "Transformer, then a Pooling, then perhaps a Normalize)")
+                == "modules.json, field [2].type: a module \"LSTM\" is not supported here (supported: a "
+                + "Transformer, then a Pooling, then Dense and Normalize)")
     }
 
     @Test("a sequence longer than the model has positions is refused, naming the dimension")

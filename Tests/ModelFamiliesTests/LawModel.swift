@@ -38,8 +38,7 @@ struct LawModel: Sendable {
     }
 
     func checkpoint(_ configuration: JSON) -> Checkpoint {
-        Checkpoint(
-            folder: sound.folder, configuration: JSONField(configuration, file: "config.json"), files: sound.files)
+        sound.replacing(tensors: sound.tensors, configuration: JSONField(configuration, file: "config.json"))
     }
 
     func refusal(_ configuration: JSON) -> String? {

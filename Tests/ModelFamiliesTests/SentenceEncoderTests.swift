@@ -16,7 +16,7 @@ struct SentenceEncoderTests {
     }
 
     @Test("the tests carry the cases that they rely on")
-    func fixturesAreThere() { #expect(Self.cases.count >= 2) }
+    func fixturesAreThere() { #expect(Self.cases.count >= 4) }
 
     @Test("every tensor is used or listed as unused with a reason", arguments: cases)
     func accounting(subject: ParityCase) throws {
@@ -54,7 +54,50 @@ struct SentenceEncoderTests {
     @Test("Python code beside the weights is not read, and a remark tells of it")
     func code() throws {
         var checkpoint = try ChangedCheckpoint("sentence_qwen3")
+        #expect(try checkpoint.model().remarks.isEmpty)
         checkpoint.set("auto_map", ["AutoModel": "modeling_qwen.Qwen2Model"])
         #expect(try checkpoint.model().remarks.contains { $0.hasPrefix("auto_map of config.json names Python code") })
+    }
+
+    // MARK: - Dense layers
+
+    /// The checkpoint of a fixture with one field of a dense layer changed.
+    private func dense(_ name: String, _ value: String) throws -> ChangedCheckpoint {
+        var checkpoint = try ChangedCheckpoint("sentence_bert_dense")
+        checkpoint.tensors = checkpoint.tensors.filter { !$0.name.hasPrefix("2_Dense.") }
+        let key = "\"\(name)\":"
+        let config = try #require(checkpoint.files["2_Dense/config.json"])
+        checkpoint.files["2_Dense/config.json"] = config.split(separator: "\n").map { line in
+            line.contains(key) ? "\(key) \(value)\(line.hasSuffix(",") ? "," : "")" : String(line)
+        }.joined(separator: "\n")
+        return checkpoint
+    }
+
+    @Test("A dense layer's tensors are named after its folder")
+    func denseNames() throws {
+        let model = try ParityCase(folder: Fixtures.path("sentence_bert_dense")).model()
+        #expect(model.used.isSuperset(of: ["2_Dense.linear.weight", "2_Dense.linear.bias"]))
+    }
+
+    @Test(
+        "A dense layer that is not supported is rejected by name",
+        arguments: [
+            ("activation_function", "\"torch.nn.modules.activation.Softmax\"", "Softmax\" is not supported"),
+            ("activation_function", "\"mine.Tanh\"", "mine.Tanh\" is not supported"),
+            ("in_features", "12", "12 is not the width 24 of the vector before it"),
+            ("module_input_name", "\"token_embeddings\"", "another input is not supported"),
+            ("bias", "true", "2_Dense.linear.weight"),
+        ])
+    func unsupportedDense(name: String, value: String, reason: String) throws {
+        #expect(try dense(name, value).refusal()?.contains(reason) == true)
+    }
+
+    @Test("The pickled weights of a dense layer are rejected with the way out")
+    func pickledDense() throws {
+        var checkpoint = try dense("bias", "true")
+        checkpoint.files["2_Dense/pytorch_model.bin"] = "pickle"
+        let refusal = try #require(checkpoint.refusal())
+        #expect(refusal.contains("2_Dense/pytorch_model.bin is a Python pickle"))
+        #expect(refusal.contains("save_pretrained"))
     }
 }

@@ -21,8 +21,7 @@ struct SentencePoolingTests {
             names: TensorNames(try Checkpoint(model: Fixtures.path("bert_base"))))
         let hidden = layers.builder.input("hidden", TensorType(.float32, ["batch", "sequence", 8]))
         let mask = layers.builder.input("mask", TensorType(.int64, ["batch", "sequence"]))
-        var pooling = SentencePooling.mean
-        (pooling.modes, pooling.normalises) = (modes, false)
+        let pooling = SentencePooling(modes: modes)
         layers.builder.output("out", try pooling.apply(to: hidden, mask: mask, positions: 10, in: &layers))
         let program = try layers.builder.finish().freezing(ShapeBindings(["batch": 5, "sequence": 6]))
         let inputs = ["hidden", "mask"].compactMap { name in golden[name].map { (name, HostTensor($0)) } }

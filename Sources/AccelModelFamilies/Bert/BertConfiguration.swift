@@ -105,9 +105,7 @@ extension SentencePooling {
     /// Reads modules.json, which turns a model into a sentence encoder; nil if the checkpoint has none.
     static func read(of checkpoint: Checkpoint, width: Int) throws -> SentencePooling? {
         let pooling = try SentencePooling(of: checkpoint)
-        if let found = pooling?.width, found.number != width {
-            throw found.field.error("\(found.number) is not hidden_size \(width)")
-        }
+        try pooling?.check(hidden: width)
         return pooling
     }
 }
