@@ -44,6 +44,14 @@ FIXTURE = {
             lambda: modules.Dense(48, 30, bias=False, activation_function=torch.nn.Identity()),
             lambda: modules.Dense(30, 14, activation_function=torch.nn.GELU())],
         texts=[(7, RIGHT), (2, LEFT)]),
+    # The last token of a text is the padding token, which the class passes over.
+    "reranker_qwen3": dict(
+        kind="Qwen3ForSequenceClassification", config=dict(DECODER, head_dim=10, num_labels=1, tie_word_embeddings=True),
+        texts=[(8, RIGHT), (3, LEFT), (5, RIGHT)], hole=(2, 4)),
+    "reranker_llama": dict(
+        kind="LlamaForSequenceClassification", config=dict(
+            DECODER, attention_bias=True, id2label={0: "no", 1: "perhaps", 2: "yes"}, label2id={"no": 0, "perhaps": 1, "yes": 2}),
+        texts=[(6, LEFT), (10, RIGHT)]),
 }
 
 

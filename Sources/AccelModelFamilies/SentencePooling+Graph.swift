@@ -5,7 +5,7 @@ import AccelTensors
 extension SentencePooling {
     /// Computes the sentence embedding.
     /// - Parameter hidden: F32[batch, sequence, width]
-    /// - Parameter mask: I64[batch, sequence]
+    /// - Parameter mask: I64 or F32[batch, sequence]
     /// - Parameter positions: the longest sequence.
     /// - Returns: F32[batch, width], the width times the number of modes or that of the last dense layer.
     func apply(to hidden: Value, mask: Value, positions: Int, in layers: inout LayerBuilder) throws -> Value {

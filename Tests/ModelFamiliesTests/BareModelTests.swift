@@ -55,19 +55,19 @@ struct BareModelTests {
         #expect(body.remarks == ["this is the base model of RobertaForMultipleChoice, without its head"])
         #expect(!body.unused.isEmpty)
 
-        var reranker = try ChangedCheckpoint("mistral_window")
+        var tagger = try ChangedCheckpoint("mistral_window")
         let score = StoredTensor(name: "v_head.weight", floats: [Float](repeating: 1, count: 4), shape: [1, 4])
-        reranker.tensors = reranker.tensors.filter { $0.name.hasPrefix("model.") } + [score]
-        #expect(reranker.refusal() != nil)
-        reranker.set("architectures", ["MistralForSequenceClassification"])
-        let model = try reranker.model()
+        tagger.tensors = tagger.tensors.filter { $0.name.hasPrefix("model.") } + [score]
+        #expect(tagger.refusal() != nil)
+        tagger.set("architectures", ["MistralForTokenClassification"])
+        let model = try tagger.model()
         #expect(
             model.unused.map { "\($0.name): \($0.reason)" }
-                == ["v_head.weight: belongs to the head of MistralForSequenceClassification, which is left out"])
+                == ["v_head.weight: belongs to the head of MistralForTokenClassification, which is left out"])
         // What belongs to the base model is not the head's.
-        reranker.tensors.append(
+        tagger.tensors.append(
             StoredTensor(name: "model.layers.0.extra.weight", floats: [1, 1, 1, 1], shape: [1, 4]))
-        #expect(reranker.refusal() != nil)
+        #expect(tagger.refusal() != nil)
     }
 
     @Test("Whisper and Gemma 3 are read without a head, and a stored head is listed as unused")

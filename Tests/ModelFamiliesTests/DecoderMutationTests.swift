@@ -157,7 +157,7 @@ struct DecoderMutationTests {
         Refusal(
             fixture: "mistral_window", field: "architectures", value: ["MixtralForCausalLM"],
             sentence: "config.json, field architectures[0]: the architecture \"MixtralForCausalLM\" is not "
-                + "supported (supported: MistralForCausalLM, MistralModel)"),
+                + "supported (supported: MistralForCausalLM, MistralModel, MistralForSequenceClassification)"),
         Refusal(
             fixture: "gemma_early", field: "hidden_activation", value: "relu",
             sentence:

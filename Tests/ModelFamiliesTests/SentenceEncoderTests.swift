@@ -5,9 +5,9 @@ import AccelTensors
 import TestSupport
 import Testing
 
-@Suite("Sentence encoders against transformers and sentence-transformers")
+@Suite("Sentence encoders, and decoders that classify texts, against transformers and sentence-transformers")
 struct SentenceEncoderTests {
-    static let cases = ParityCase.all(["sentence_"])
+    static let cases = ParityCase.all(["sentence_", "reranker_"])
 
     @Test(
         "every golden output is within 4 times the framework's own noise", arguments: cases, ParityCase.Engine.allCases)
@@ -16,7 +16,7 @@ struct SentenceEncoderTests {
     }
 
     @Test("the tests carry the cases that they rely on")
-    func fixturesAreThere() { #expect(Self.cases.count >= 4) }
+    func fixturesAreThere() { #expect(Self.cases.count >= 6) }
 
     @Test("every tensor is used or listed as unused with a reason", arguments: cases)
     func accounting(subject: ParityCase) throws {
@@ -99,5 +99,19 @@ struct SentenceEncoderTests {
         let refusal = try #require(checkpoint.refusal())
         #expect(refusal.contains("2_Dense/pytorch_model.bin is a Python pickle"))
         #expect(refusal.contains("save_pretrained"))
+    }
+
+    // MARK: - Classifiers
+
+    @Test(
+        "A decoder that classifies texts gives the scores of its labels",
+        arguments: [("reranker_qwen3", 1), ("reranker_llama", 3)])
+    func classifier(fixture: String, labels: Int) throws {
+        let program = try #require(try ParityCase(folder: Fixtures.path(fixture)).model().programs.first)
+        #expect(program.interface.role == .classify)
+        #expect(program.outputs.map(\.name) == ["logits"])
+        #expect(program.interface.outputs["logits"] == .logits(over: .labels))
+        let output = try #require(program.outputs.first)
+        #expect(program.type(of: output.value).dimensions == ["batch", .fixed(labels)])
     }
 }

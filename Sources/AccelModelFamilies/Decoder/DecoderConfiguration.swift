@@ -9,6 +9,15 @@ struct DecoderConfiguration {
         var window: Int?
         var rotary: RotaryEmbedding
     }
+    /// The layer after the last one.
+    enum Head: Equatable {
+        /// Scores of the vocabulary. The first class of each family has them.
+        case words
+        /// Scores of labels at the last token of a text, which is not the padding token.
+        case labels(count: Int, padding: Int?)
+        /// No such layer: the model returns hidden states.
+        case bare
+    }
     /// The linear layers that have a bias.
     struct Biases {
         var queryKeyValue = false
@@ -25,8 +34,7 @@ struct DecoderConfiguration {
     let epsilon: Double
     var activation: any Operator
     let tiesHead: Bool
-    /// The model has no head and returns hidden states. The first class of each family has a head.
-    let isBare: Bool
+    let head: Head
     var layers: [Layer] = []
     var biases = Biases()
     /// The factor of the attention scores.
@@ -56,7 +64,14 @@ struct DecoderConfiguration {
 
     init(_ config: JSONField, of architectures: [String], defaults: Defaults = Defaults()) throws {
         let architecture = try config.architecture(among: architectures)
-        isBare = architecture != architectures.first
+        if architecture == architectures.first {
+            head = .words
+        } else if architecture.hasSuffix("ForSequenceClassification") {
+            let padding = config["pad_token_id"]
+            head = .labels(count: try config.labelCount(), padding: padding.exists ? try padding.int() : nil)
+        } else {
+            head = .bare
+        }
         width = try config["hidden_size"].int(in: 1...1 << 16)
         heads = try config["num_attention_heads"].int(in: 1...1 << 12)
         let shared = config["num_key_value_heads"].value == .null ? nil : defaults.keyHeads

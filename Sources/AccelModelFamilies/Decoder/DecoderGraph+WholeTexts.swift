@@ -51,4 +51,19 @@ extension DecoderGraph {
         names = graph.layers.names
         return try graph.layers.builder.finish()
     }
+
+    /// Returns the scores of labels, F32[batch, labels], at each text's last token that the mask shows and that is not
+    /// the padding token.
+    mutating func labels(of text: Texts, count: Int, padding: Int?) throws -> Value {
+        let mask = try layers.in("score") { layers in
+            guard let padding else { return text.mask }
+            let token = layers.builder.literal(HostTensor([Int64(padding)], [1]), name: "padding_token")
+            let isText = try layers.apply(
+                Cast(to: .float32), try layers.apply(Compare(.notEqual), text.tokens, token))
+            return try layers.apply(Multiply(), try layers.apply(Cast(to: .float32), text.mask), isText)
+        }
+        let last = try SentencePooling(modes: [.lastToken]).apply(
+            to: text.hidden, mask: mask, positions: text.longest, in: &layers)
+        return try layers.linear("score", last, from: config.width, to: count, isBiased: false)
+    }
 }

@@ -10,8 +10,8 @@ import AccelTensors
 /// last are valid. Frozen with a long block it is the prefill, with one token the decode step; both share the states. A
 /// block of all tokens at position 0 computes the full forward pass.
 ///
-/// Whole texts, of sentence encoders. Inputs: `input_ids` and `attention_mask`, both I64[batch, sequence], padded on
-/// either side. Output: `sentence_embedding`. There are no states.
+/// Whole texts, of sentence encoders and classifiers. Inputs: `input_ids` and `attention_mask`, both I64[batch, sequence], padded on
+/// either side. Output: `sentence_embedding`, or `logits` F32[batch, labels]. There are no states.
 struct DecoderGraph {
     let config: DecoderConfiguration
     var layers: LayerBuilder
@@ -48,7 +48,8 @@ struct DecoderGraph {
         // modules.json makes it a sentence encoder, whatever class was saved.
         let pooling = try SentencePooling.read(of: checkpoint, width: config.width)
         names.prefixes = ["model."]
-        names.tie(head: head, words: words, isTied: config.tiesHead && !config.isBare && pooling == nil)
+        let layer = pooling == nil ? config.head : .bare
+        names.tie(head: head, words: words, isTied: config.tiesHead && layer == .words)
         names.explain("rotary embeddings follow from the configuration") { name in
             ["inv_freq", "original_inv_freq", "cos_cached", "sin_cached"].contains {
                 name == "rotary_emb.\($0)" || name.hasSuffix(".rotary_emb.\($0)")
@@ -57,13 +58,20 @@ struct DecoderGraph {
         names.explain("belongs to a head that the model does not have") { name in
             ["score.", "qa_outputs.", "v_head."].contains(where: name.hasPrefix)
         }
-        guard let pooling else { return try generation(config, names: &names) }
-        names.explain("a sentence encoder has no head") { $0 == head }
-        remarkOnCode(checkpoint.configuration, in: &names)
-        return try wholeTexts(config, role: .encode, names: &names) { graph, text in
-            let embedding = try pooling.apply(
-                to: text.hidden, mask: text.mask, positions: text.longest, in: &graph.layers)
-            graph.layers.builder.output("sentence_embedding", embedding, .embedding)
+        if let pooling {
+            names.explain("a sentence encoder has no head") { $0 == head }
+            remarkOnCode(checkpoint.configuration, in: &names)
+            return try wholeTexts(config, role: .encode, names: &names) { graph, text in
+                let embedding = try pooling.apply(
+                    to: text.hidden, mask: text.mask, positions: text.longest, in: &graph.layers)
+                graph.layers.builder.output("sentence_embedding", embedding, .embedding)
+            }
+        }
+        guard case .labels(let count, let padding) = layer else { return try generation(config, names: &names) }
+        names.explain("a classifier of texts has another head") { $0 == head }
+        return try wholeTexts(config, role: .classify, names: &names) { graph, text in
+            let logits = try graph.labels(of: text, count: count, padding: padding)
+            graph.layers.builder.output("logits", logits, .logits(over: .labels))
         }
     }
 
@@ -88,7 +96,7 @@ struct DecoderGraph {
             config, LayerBuilder(builder: builder, names: names), length: "tokens", position: position
         ) { try DecoderPositions(position: position, in: &$0) }
         let hidden = try graph.hidden(tokens)
-        if config.isBare {
+        if config.head == .bare {
             graph.layers.names.explain("the bare model has no head") { $0 == head }
             graph.layers.builder.output("last_hidden_state", hidden, .hiddenStates)
         } else {

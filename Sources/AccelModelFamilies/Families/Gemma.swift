@@ -8,7 +8,7 @@ struct Gemma: ModelFamily {
     static let version = 3
     static let modelTypes = ["gemma"]
     static let buildsSentencePooling = true
-    static let architectures = ["GemmaForCausalLM", "GemmaModel"]
+    static let architectures = ["GemmaForCausalLM", "GemmaModel", "GemmaForSequenceClassification"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
 

@@ -8,7 +8,7 @@ struct Gemma3Text: ModelFamily {
     static let version = 4
     static let modelTypes = ["gemma3_text"]
     static let buildsSentencePooling = true
-    static let architectures = ["Gemma3ForCausalLM", "Gemma3TextModel"]
+    static let architectures = ["Gemma3ForCausalLM", "Gemma3TextModel", "Gemma3TextForSequenceClassification"]
     static let inertFields = [
         InertFields("says how layer_types came to be, which are stored beside it", ["_sliding_window_pattern"])
     ]

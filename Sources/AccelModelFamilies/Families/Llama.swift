@@ -7,7 +7,7 @@ struct Llama: ModelFamily {
     static let version = 3
     static let modelTypes = ["llama"]
     static let buildsSentencePooling = true
-    static let architectures = ["LlamaForCausalLM", "LlamaModel"]
+    static let architectures = ["LlamaForCausalLM", "LlamaModel", "LlamaForSequenceClassification"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
 

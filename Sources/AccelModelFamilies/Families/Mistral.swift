@@ -7,7 +7,7 @@ struct Mistral: ModelFamily {
     static let version = 3
     static let modelTypes = ["mistral"]
     static let buildsSentencePooling = true
-    static let architectures = ["MistralForCausalLM", "MistralModel"]
+    static let architectures = ["MistralForCausalLM", "MistralModel", "MistralForSequenceClassification"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
 

@@ -8,7 +8,7 @@ struct Phi3: ModelFamily {
     static let version = 3
     static let modelTypes = ["phi3"]
     static let buildsSentencePooling = true
-    static let architectures = ["Phi3ForCausalLM", "Phi3Model"]
+    static let architectures = ["Phi3ForCausalLM", "Phi3Model", "Phi3ForSequenceClassification"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
 

@@ -7,7 +7,7 @@ struct Qwen2: ModelFamily {
     static let version = 3
     static let modelTypes = ["qwen2"]
     static let buildsSentencePooling = true
-    static let architectures = ["Qwen2ForCausalLM", "Qwen2Model"]
+    static let architectures = ["Qwen2ForCausalLM", "Qwen2Model", "Qwen2ForSequenceClassification"]
     static let inertFields = [
         InertFields("queries, keys and values have biases whatever it says", ["attention_bias"])
     ]

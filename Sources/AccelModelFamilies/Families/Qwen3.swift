@@ -7,7 +7,7 @@ struct Qwen3: ModelFamily {
     static let version = 3
     static let modelTypes = ["qwen3"]
     static let buildsSentencePooling = true
-    static let architectures = ["Qwen3ForCausalLM", "Qwen3Model"]
+    static let architectures = ["Qwen3ForCausalLM", "Qwen3Model", "Qwen3ForSequenceClassification"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
 
