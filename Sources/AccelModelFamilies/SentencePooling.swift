@@ -43,8 +43,9 @@ struct SentencePooling {
     }
 
     /// Reads modules.json and the files that it refers to; nil if the checkpoint has none, or is that of a cross encoder.
+    /// - Parameter generates: the model generates text where the transformer is listed alone.
     /// - Throws: `FormatError`; `RequestError` (unavailable) for an unsupported module.
-    init?(of checkpoint: Checkpoint) throws {
+    init?(of checkpoint: Checkpoint, generates: Bool = false) throws {
         guard let document = try checkpoint.document("modules.json")?.recording() else { return nil }
         var modes: [Mode]?
         (steps, width) = ([], nil)
@@ -84,7 +85,7 @@ struct SentencePooling {
         }
         try document.refuseUnread([]) { "if it does not, remove it or pass --ignore-config modules.json:\($0)" }
         guard let modes else {
-            guard try Self.isCrossEncoder(checkpoint) else {
+            guard try Self.isCrossEncoder(checkpoint) || generates else {
                 throw FormatError(file: document.file, reason: "lists no Pooling module")
             }
             return nil

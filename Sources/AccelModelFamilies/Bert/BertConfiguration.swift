@@ -103,8 +103,9 @@ struct BertConfiguration {
 
 extension SentencePooling {
     /// Reads modules.json, which turns a model into a sentence encoder; nil if the checkpoint has none.
-    static func read(of checkpoint: Checkpoint, width: Int) throws -> SentencePooling? {
-        let pooling = try SentencePooling(of: checkpoint)
+    /// - Parameter generates: the model generates text where the transformer is listed alone.
+    static func read(of checkpoint: Checkpoint, width: Int, generates: Bool = false) throws -> SentencePooling? {
+        let pooling = try SentencePooling(of: checkpoint, generates: generates)
         try pooling?.check(hidden: width)
         return pooling
     }

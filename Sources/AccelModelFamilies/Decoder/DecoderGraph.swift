@@ -46,7 +46,7 @@ struct DecoderGraph {
         _ config: DecoderConfiguration, of checkpoint: Checkpoint, names: inout TensorNames
     ) throws -> Program {
         // modules.json makes it a sentence encoder, whatever class was saved.
-        let pooling = try SentencePooling.read(of: checkpoint, width: config.width)
+        let pooling = try SentencePooling.read(of: checkpoint, width: config.width, generates: config.head == .words)
         names.prefixes = ["model."]
         let layer = pooling == nil ? config.head : .bare
         names.tie(head: head, words: words, isTied: config.tiesHead && layer == .words)
