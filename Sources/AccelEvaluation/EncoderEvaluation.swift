@@ -7,16 +7,17 @@ import AccelVerification
 struct EncoderEvaluation {
     private let evaluation: TextEvaluation
     private let model, original: AccelModel
+    private let lines: [String]
 
     init(_ evaluation: TextEvaluation, _ model: AccelModel, _ original: AccelModel) {
         (self.evaluation, self.model, self.original) = (evaluation, model, original)
+        lines = evaluation.lines
     }
 
-    private var text: String { "\(evaluation.name), \(Wording.count(evaluation.lines.count, "line"))" }
+    private var text: String { "\(evaluation.name), \(Wording.count(lines.count, "line"))" }
 
     /// The cosine of vectors with the original's, and whether similarities of texts stay in order.
     func vectors(_ progress: @Sendable (_ done: Int, _ total: Int) -> Void) async throws -> QualityFinding {
-        let lines = evaluation.lines
         let own = try await model.embed(lines, truncates: true)
         progress(lines.count, 2 * lines.count)
         let originals = try await original.embed(lines, truncates: true)
@@ -43,7 +44,6 @@ struct EncoderEvaluation {
     func labels(
         ofTokens: Bool, _ progress: @Sendable (_ done: Int, _ total: Int) -> Void
     ) async throws -> QualityFinding {
-        let lines = evaluation.lines
         var (equal, count) = (0, 0)
         for (number, line) in lines.enumerated() {
             if ofTokens {
@@ -66,7 +66,6 @@ struct EncoderEvaluation {
 
     /// The loss at masked tokens: each seventh token of a line is masked, one line at a time.
     func masks(_ progress: @Sendable (_ done: Int, _ total: Int) -> Void) async throws -> QualityFinding {
-        let lines = evaluation.lines
         var sums = (own: 0.0, original: 0.0)
         var (equal, count) = (0, 0)
         for (number, line) in lines.enumerated() {

@@ -20,17 +20,25 @@ public struct TextFrontEnd: Sendable {
     /// The model or package, for errors.
     public let place: String
 
+    /// The name of the file that holds the tokenizer of a GGUF file.
+    public static let ggufFile = GGUFVocabulary.assetName
+
+    /// Returns whether a file of this name is a tokenizer's, or a part of one.
+    public static func isTokenizer(_ name: String) -> Bool { Tokenizer.isFile(name) }
+
     /// Reads the front end of a model.
     /// - Returns: nil if the model has no tokenizer.
     /// - Throws: `FormatError` for a file that is corrupt, or has a part that is not supported.
     public init?(files: NamedFiles) throws {
-        guard let tokenizer = try Tokenizer(files: files) else { return nil }
+        // The entries of a GGUF file, which are many, are read once: for the tokenizer and for the special tokens.
+        let entries = try files.has("tokenizer.json") ? nil : GGUFVocabulary(files: files)
+        guard let tokenizer = try entries.map(Tokenizer.init(gguf:)) ?? Tokenizer(files: files) else { return nil }
         self.tokenizer = tokenizer
         place = files.place
         chatTemplates = try ChatTemplateFiles(files: files)
         generation = try GenerationDefaults(files.document("generation_config.json"))
         labels = try Self.labels(files.document("config.json")["id2label"])
-        specialTokens = try Self.specialTokens(files, tokenizer)
+        specialTokens = try Self.specialTokens(files, tokenizer, entries)
         longestText = try Self.longestText(files)
     }
 
@@ -58,7 +66,9 @@ public struct TextFrontEnd: Sendable {
     }
 
     /// The named special tokens of tokenizer_config.json, special_tokens_map.json, or a GGUF file.
-    private static func specialTokens(_ files: NamedFiles, _ tokenizer: Tokenizer) throws -> [JSON.Member] {
+    private static func specialTokens(
+        _ files: NamedFiles, _ tokenizer: Tokenizer, _ entries: GGUFVocabulary?
+    ) throws -> [JSON.Member] {
         var members: [JSON.Member] = []
         let documents = try ["tokenizer_config.json", "special_tokens_map.json"].map(files.document)
         for name in ["bos", "eos", "unk", "sep", "pad", "cls", "mask"].map({ "\($0)_token" }) {
@@ -68,8 +78,7 @@ public struct TextFrontEnd: Sendable {
                 break
             }
         }
-        guard members.isEmpty, let bytes = try files.bytes(GGUFVocabulary.assetName) else { return members }
-        let entries = try GGUFVocabulary(json: bytes, file: files.path(of: GGUFVocabulary.assetName))
+        guard members.isEmpty, let entries else { return members }
         for (name, id) in [
             ("bos_token", entries.startToken), ("eos_token", entries.endToken), ("unk_token", entries.unknownToken),
             ("sep_token", entries.separatorToken),

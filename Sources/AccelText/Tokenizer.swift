@@ -24,6 +24,12 @@ public struct Tokenizer: Sendable {
         self.init(pipeline)
     }
 
+    /// Returns whether a file of this name is a tokenizer's, or a part of one.
+    public static func isFile(_ name: String) -> Bool {
+        name.hasSuffix(".model")
+            || ["tokenizer.json", GGUFVocabulary.assetName, "vocab.txt", "vocab.json"].contains(name)
+    }
+
     /// Reads the tokenizer among a model's files: tokenizer.json, else the one of a GGUF file, else tokenizer.model, else vocab.json with
     /// merges.txt, else vocab.txt.
     /// - Returns: nil if there is no such file.

@@ -155,6 +155,8 @@ struct TextQualityTests {
             let refused = try CommandRunner.run(["export", model, "--format", "gguf", "-o", "mine.gguf"], in: folder)
             #expect(refused.status == 2)
             #expect(try String(contentsOfFile: "\(folder)/mine.gguf", encoding: .utf8) == "mine")
+            let converted = try CommandRunner.run(["convert", "one.gguf", "-o", "again", "--no-cache"], in: folder)
+            #expect(converted.status == 0 && !converted.errors.contains("tokenizer"), "\(converted.errors)")
             let question = ["--prompt", "Why?", "--generate", "24", "--temperature", "0"]
             let texts = try [model, "one.gguf", "package", "two.gguf"].map { name in
                 try CommandRunner.run(["run", name, "--repetition-penalty", "1"] + question, in: folder)

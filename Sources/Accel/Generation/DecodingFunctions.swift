@@ -61,6 +61,16 @@ struct DecodingFunctions: Sendable {
 }
 
 extension DecodingFunctions.Block {
+    /// The tokens of a sequence that the block takes, and their position. The end of a block that is longer than the rest holds any token.
+    func inputs(of tokens: [Int64], _ taken: TokenBlocks.Block) throws(AccelError) -> AccelFunction.Inputs {
+        let given = tokens[taken.first..<min(taken.first + length, tokens.count)]
+        let ids = Array(given) + Array(repeating: 0, count: length - given.count)
+        return [
+            self.tokens.name: try AccelTensor(ids, 1, length),
+            position.name: try AccelTensor(of: Int64.self, shape: position.shape) { $0[0] = Int64(taken.first) },
+        ]
+    }
+
     fileprivate init?(_ function: FunctionDescription) {
         func port(_ ports: [FunctionDescription.Port], _ kind: RoleKind) -> FunctionDescription.Port? {
             ports.first { $0.role.kind == kind }

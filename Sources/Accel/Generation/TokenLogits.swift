@@ -15,14 +15,7 @@ extension AccelSession {
         let functions = try DecodingFunctions(model)
         try rewind(to: 0)
         for (block, taken) in try functions.runs(ofEach: 0..<tokens.count) {
-            let given = tokens[taken.first..<min(taken.first + block.length, tokens.count)]
-            let ids = Array(given) + Array(repeating: 0, count: block.length - given.count)
-            let inputs: AccelFunction.Inputs = [
-                block.tokens.name: try AccelTensor(ids, 1, block.length),
-                block.position.name: try AccelTensor(of: Int64.self, shape: block.position.shape) {
-                    $0[0] = Int64(taken.first)
-                },
-            ]
+            let inputs = try block.inputs(of: tokens, taken)
             let wanted = taken.tokens.clamped(to: positions)
             let outputs = try await run(
                 block.function, inputs, RunOptions(outputs: wanted.isEmpty ? [] : [block.logits.name]), Cancellation())

@@ -134,15 +134,8 @@ extension AccelSession {
         var next: Int64?
         let all = generation.tokens
         for (block, taken) in functions.runs(over: held..<all.count) {
-            let given = all[taken.first..<min(taken.first + block.length, all.count)]
-            // The end of a block that is longer than the rest holds any token.
-            let ids = Array(given) + Array(repeating: 0, count: block.length - given.count)
             try rewind(to: taken.first)
-            var inputs = generation.options.inputs
-            inputs[block.tokens.name] = try AccelTensor(ids, 1, block.length)
-            inputs[block.position.name] = try AccelTensor(of: Int64.self, shape: block.position.shape) {
-                $0[0] = Int64(taken.first)
-            }
+            let inputs = generation.options.inputs.merging(try block.inputs(of: all, taken)) { $1 }
             let isLast = taken.tokens.upperBound == all.count
             let outputs = try await run(
                 block.function, inputs, RunOptions(outputs: isLast ? [block.logits.name] : []), cancellation)

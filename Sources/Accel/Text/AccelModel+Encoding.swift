@@ -94,13 +94,9 @@ extension AccelModel {
         let encodings = try functions.encodings([(text, nil)], truncates: truncates)
         let labels = try self.text().labels
         var results: [LabelledToken] = []
-        try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
-            guard let output = function.output(.logits), output.shape.rank == 3 else {
-                throw AccelError(.unsupported, "the logits are not those of tokens", at: self.package.path)
-            }
-            let (values, width) = (try outputs[output.name].row(row), output.shape.dimensions[2])
-            for (position, range) in encodings[index].offsets.enumerated() where !range.isEmpty {
-                let scores = softmax(values[position * width..<(position + 1) * width])
+        try await functions.tokenLogits(of: encodings[0]) { logits throws(AccelError) in
+            for (position, range) in encodings[0].offsets.enumerated() where !range.isEmpty {
+                let scores = softmax(logits(position))
                 let best = scores.indices.max { scores[$0] < scores[$1] } ?? 0
                 results.append(
                     LabelledToken(range: range, label: ScoredLabel(label: labels.name(best), score: scores[best])))
@@ -122,13 +118,9 @@ extension AccelModel {
             throw AccelError(.invalid, "the text has no \(name)", at: package.path)
         }
         var results: [[MaskFilling]] = []
-        try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
-            guard let output = function.output(.logits), output.shape.rank == 3 else {
-                throw AccelError(.unsupported, "the logits are not those of tokens", at: self.package.path)
-            }
-            let (values, width) = (try outputs[output.name].row(row), output.shape.dimensions[2])
-            for (position, id) in encodings[index].ids.enumerated() where id == mask {
-                let scores = softmax(values[position * width..<(position + 1) * width])
+        try await functions.tokenLogits(of: encodings[0]) { logits throws(AccelError) in
+            for (position, id) in encodings[0].ids.enumerated() where id == mask {
+                let scores = softmax(logits(position))
                 let best = scores.indices.sorted { scores[$0] > scores[$1] }.prefix(count)
                 results.append(
                     best.map {
@@ -160,18 +152,28 @@ extension AccelModel {
         let tokens = positions.map { Int(encodings[0].ids[$0]) }
         for position in positions { encodings[0].ids[position] = mask }
         var rows: [[Float]] = []
-        try await functions.run(encodings) { function, outputs, row, _ throws(AccelError) in
-            guard let output = function.output(.logits), output.shape.rank == 3 else {
-                throw AccelError(.unsupported, "the logits are not those of tokens", at: self.package.path)
-            }
-            let (values, width) = (try outputs[output.name].row(row), output.shape.dimensions[2])
-            rows = positions.map { Array(values[$0 * width..<($0 + 1) * width]) }
+        try await functions.tokenLogits(of: encodings[0]) { logits throws(AccelError) in
+            rows = positions.map { Array(logits($0)) }
         }
         return zip(tokens, rows).map { ($0, $1) }
     }
 }
 
 extension TextFunctions {
+    /// Calls `body` with the logits of each token of a text, by its position.
+    /// - Throws: `AccelError` (unsupported) if the model has one row of logits for a text.
+    fileprivate func tokenLogits(
+        of encoding: Encoding, _ body: ((_ position: Int) -> ArraySlice<Float>) throws(AccelError) -> Void
+    ) async throws(AccelError) {
+        try await run([encoding]) { function, outputs, row, _ throws(AccelError) in
+            guard let output = function.output(.logits), output.shape.rank == 3 else {
+                throw AccelError(.unsupported, "the logits are not those of tokens", at: outputs.function)
+            }
+            let (values, width) = (try outputs[output.name].row(row), output.shape.dimensions[2])
+            try body { values[$0 * width..<($0 + 1) * width] }
+        }
+    }
+
     fileprivate func encodings(
         _ texts: [(text: String, second: String?)], truncates: Bool
     ) throws(AccelError) -> [Encoding] {

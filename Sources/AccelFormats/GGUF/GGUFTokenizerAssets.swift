@@ -1,11 +1,11 @@
 import AccelByteIO
+import AccelFrontEnds
 import AccelPackages
 
 /// The tokenizer and the chat templates of a GGUF file as files of a package: the entries `tokenizer.*` as JSON, and each template as
 /// Hugging Face stores it.
 enum GGUFTokenizerAssets {
-    /// The name that `AccelText` reads.
-    static let name = "tokenizer.gguf.json"
+    static let name = TextFrontEnd.ggufFile
     private static let prefix = "tokenizer."
     private static let template = "tokenizer.chat_template"
 

@@ -4,6 +4,13 @@ extension GGUFVocabulary {
     /// The name of the file that holds the tokenizer of a GGUF file in packages: a JSON object of its entries `tokenizer.*`.
     public static let assetName = "tokenizer.gguf.json"
 
+    /// Reads the entries among a package's files.
+    /// - Returns: nil if there is no such file.
+    public init?(files: NamedFiles) throws {
+        guard let bytes = try files.bytes(Self.assetName) else { return nil }
+        try self.init(json: bytes, file: files.path(of: Self.assetName))
+    }
+
     /// Reads the entries of a GGUF file from JSON. Entries that tokenizers do not have are skipped.
     /// - Throws: `FormatError` naming the offset.
     public init(json: ByteView, file: String) throws {

@@ -13,9 +13,7 @@ struct TokenizerFolder {
         if let bytes = try files.bytes("tokenizer.json") {
             return try TokenizerDocument.pipeline(bytes, file: path("tokenizer.json"))
         }
-        if let bytes = try files.bytes(GGUFVocabulary.assetName) {
-            return try GGUFVocabulary(json: bytes, file: path(GGUFVocabulary.assetName)).pipeline()
-        }
+        if let entries = try GGUFVocabulary(files: files) { return try entries.pipeline() }
         for name in ["tokenizer.model", "spiece.model", "sentencepiece.bpe.model"] {
             if let bytes = try files.bytes(name) {
                 return try SentencePieceModel(bytes, file: path(name)).pipeline()

@@ -45,7 +45,7 @@ enum RunCommand: Command {
         needs: tensors)
     static let times = Option(
         "repeat", .integer(1...1_000_000), "run so many times, each from the start", default: "1",
-        needs: [.option("time"), .option("json")])
+        excludes: TextOptions.modes.map(\.name), needs: [.option("time"), .option("json")])
     static let time = Option(
         "time", .flag,
         "print how long loading, preparing and running took, tokens per second of the prompt and of generation apart, the peak "
@@ -54,7 +54,7 @@ enum RunCommand: Command {
     static let unchecked = Option(
         "no-check", .flag,
         "do not read the package against its digests first; accelc inspect --check does that apart",
-        excludes: ["packed-weights"])
+        excludes: ["packed-weights"], needs: tensors)
     static let profile = Option(
         "profile", .flag,
         "print each kernel call: its time, its share, and the share of this machine's limits that it reaches",
@@ -67,7 +67,7 @@ enum RunCommand: Command {
         A model that is no package is converted first, as accelc convert does it by default; the next run
         finds the package in the cache.
 
-        Every byte of PACKAGE is read and compared with its digest before the run. That is not part of
+        Every byte of the package is read and compared with its digest before the run. That is not part of
         the times that are printed, but of the peak memory; --no-check leaves it out. With
         --packed-weights it is done when they are packed.
 
@@ -88,10 +88,6 @@ enum RunCommand: Command {
         for each block; "position" is the index of the first token: 0 where it is left out, and needed
         where FILE has caches. An encoder whose inputs are in FILE runs first. Outputs have the rows of
         all tokens; --generate adds "generated" I64[batch,N].
-
-        The model's tokenizer makes the tokens, for instance in Python:
-          ids = tokenizers.Tokenizer.from_file("tokenizer.json").encode("Once upon a time").ids
-          safetensors.numpy.save_file({"input_ids": numpy.array([ids])}, "prompt.safetensors")
         """
     static let examples = [
         "accelc run smollm2.gguf --prompt 'Why is the sky blue?'",

@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelCalibration
 import AccelConversion
+import AccelFrontEnds
 import AccelPackages
 import AccelPrograms
 import AccelVerification
@@ -118,10 +119,7 @@ struct ConversionSummary {
         let takesTokens = package.graph.functions.contains { function in
             function.program.interface.inputs.values.contains { $0.kind == .tokens }
         }
-        let hasTokenizer = package.manifest.files.contains { file in
-            let name = Files.name(of: file.name)
-            return name.hasSuffix(".model") || ["tokenizer.json", "vocab.txt", "vocab.json"].contains(name)
-        }
+        let hasTokenizer = package.manifest.assetNames.contains(where: TextFrontEnd.isTokenizer)
         guard takesTokens, !hasTokenizer else { return nil }
         return
             "remark: the package has no tokenizer, as there is none beside the model (tokenizer.json, tokenizer.model, "

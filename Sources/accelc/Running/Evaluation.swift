@@ -35,12 +35,11 @@ enum Evaluation {
             return try waiting { try await AccelModel(.path(path), configuration: settings) }
         }
         let (own, other) = (try model(package.path), try model(original.package.path))
-        let done = Locked(0)
-        let progress = console.progress("evaluating on text")
+        let show = console.liveLine()
         let finding = try waiting {
-            try await evaluation.run(own, original: other) { number, _ in done.withLock { $0 = number } }
+            try await evaluation.run(own, original: other) { show("evaluating on text \($0)/\($1)") }
         }
-        progress.step("\(done.withLock { $0 }) parts")
+        show("")
         withExtendedLifetime(original) {}
         return finding
     }

@@ -20,6 +20,10 @@ struct RunnablePackage {
         let path = try arguments.required(RunCommand.package)
         guard Self.needsConversion(path) else {
             try arguments.refuse([Self.compress], "\(path) is a package", for: "models")
+            if !arguments.has(RunCommand.packed) {
+                try arguments.refuse(
+                    [CacheChoice.folder], "a run of a package keeps nothing", for: "--packed-weights and models")
+            }
             self.init(try AcceleratorPackage(at: path))
             return
         }
