@@ -7,7 +7,7 @@ source scripts/setup.sh
 out=.build/quickstart
 mkdir -p "$out"
 
-show() { printf '\n$ %s\n' "$*" && "$@"; }
+show() { printf '\n$ %s\n' "$*" >&2 && "$@"; }
 
 show swift build -c release --product accelc
 PATH=$PWD/.build/release:$PATH
