@@ -75,11 +75,15 @@ struct DecoderGraph {
         }
     }
 
-    /// Builds the program of prefill and decode step.
+    /// The tokens in a run: a long block for a prefill, a short one for a question or the rest of a text, and a decode step.
+    static func blocks(upTo positions: Int) -> [Int] {
+        Set([128, 16, 1].map { min(positions, $0) }).sorted(by: >)
+    }
+
+    /// Builds the program of prefill and decode steps.
     private static func generation(_ config: DecoderConfiguration, names: inout TensorNames) throws -> Program {
         let longest = 1 << 24
-        // One function for the prefill, and one for the decode step.
-        let blocks = config.positions == 1 ? [1] : [min(config.positions, 128), 1]
+        let blocks = blocks(upTo: config.positions)
         let dimensions = [
             Program.FreeDimension("batch", usual: [1]),
             Program.FreeDimension(

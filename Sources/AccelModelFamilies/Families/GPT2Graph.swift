@@ -14,11 +14,10 @@ struct GPT2Graph {
     private static let head = "lm_head.weight"
 
     init(config: GPT2Configuration, names: TensorNames) {
-        let blocks = config.positions == 1 ? [1] : [min(config.positions, 128), 1]
+        let blocks = DecoderGraph.blocks(upTo: config.positions)
         let dimensions = [
             Program.FreeDimension("batch", usual: [1]),
             Program.FreeDimension("cache", usual: [config.positions], maximum: config.positions),
-            // One function for the prefill, and one for the decode step.
             Program.FreeDimension("tokens", usual: blocks.reversed(), defaults: blocks, maximum: config.positions),
         ]
         self.config = config
