@@ -95,7 +95,7 @@ struct CacheFolder: Sendable {
     func mayLink(_ path: String) -> Bool { isOurs(path) && Files.access(of: path)?.isWritable == false }
 
     /// The size from which on files are linked instead of copied.
-    static let linkedBytes = 64 << 20
+    static let linkedBytes = 1 << 20
 
     /// Returns whether a valid blob exists; after a power failure there may be a zeroed one that no record names. The
     /// blob counts as used now, so that it is not removed before its record is written.
