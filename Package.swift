@@ -86,7 +86,7 @@ let package = Package(
         layer(
             "AccelVerification",
             over: [
-                "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies",
+                "Accel", "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies",
                 "AccelPrograms", "CAccelKernels",
             ]),
         layer("AccelCalibration", over: ["AccelCPURuntime", "AccelFrontEnds", "AccelPrograms"]),
@@ -139,7 +139,8 @@ let package = Package(
         layer("TensorsTests", over: ["AccelTensors", "TestSupport"], kind: .test),
         layer("WeightCompressionTests", over: ["AccelWeightCompression", "TestSupport"], kind: .test),
         layer("ProgramsTests", over: ["AccelPrograms", "TestSupport"], kind: .test),
-        layer("ModelFamiliesTests", over: ["AccelCPURuntime", "AccelModelFamilies", "TestSupport"], kind: .test),
+        layer(
+            "ModelFamiliesTests", over: ["Accel", "AccelCPURuntime", "AccelModelFamilies", "TestSupport"], kind: .test),
         layer("CalibrationTests", over: ["AccelCalibration", "AccelModelFamilies", "TestSupport"], kind: .test),
         layer("RuntimeTests", over: ["AccelCPURuntime", "LoadTool", "TestSupport"], kind: .test),
         layer("ExportersTests", over: ["AccelFormats", "TestSupport"], kind: .test),

@@ -1,14 +1,24 @@
 import AccelPlatform
 
 /// Chooses tokens from logits.
-struct Sampler: Sendable {
+package struct Sampler: Sendable {
     private let sampling: GenerationOptions.Sampling
     private let repetitionPenalty: Float
     private var state: UInt64
 
-    init(_ sampling: GenerationOptions.Sampling, repetitionPenalty: Float = 1) {
+    package init(_ sampling: GenerationOptions.Sampling, repetitionPenalty: Float = 1) {
         (self.sampling, self.repetitionPenalty) = (sampling, repetitionPenalty)
         if case .random(_, _, _, _, let seed) = sampling { state = seed } else { state = 0 }
+    }
+
+    /// It makes a token less likely after the same one.
+    var readsTokens: Bool { repetitionPenalty != 1 }
+
+    /// The sampler of a row of a batch, which draws by a seed of its own.
+    func ofRow(_ row: Int) -> Sampler {
+        var sampler = self
+        sampler.state &+= UInt64(row)
+        return sampler
     }
 
     /// - Parameters:

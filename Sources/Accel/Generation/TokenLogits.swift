@@ -41,7 +41,7 @@ extension DecodingFunctions {
     fileprivate func runs(
         ofEach tokens: Range<Int>
     ) throws(AccelError) -> [(block: Block, taken: TokenBlocks.Block)] {
-        let complete = runs(over: tokens, by: blocks.filter { $0.hasAllLogits || $0.length == 1 })
+        let complete = runs(over: tokens, by: blocks.filter { $0.taker.hasAllLogits || $0.taker.length == 1 })
         guard !complete.isEmpty else {
             throw AccelError(
                 .invalid, expected: "at most \(capacity) tokens", found: "\(tokens.count)",

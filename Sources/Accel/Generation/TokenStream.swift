@@ -143,7 +143,7 @@ extension AccelSession {
             guard isLast else { continue }
             next = try outputs[block.logits.name].withSpan(of: Float.self) { logits throws(AccelError) in
                 let width = block.logits.shape.dimensions.last ?? 0
-                let end = block.hasAllLogits ? taken.rows.upperBound * width : logits.count
+                let end = block.taker.hasAllLogits ? taken.rows.upperBound * width : logits.count
                 return try generation.sampler.choose(
                     from: logits.extracting(first: end).extracting(last: width), after: all)
             }

@@ -38,7 +38,7 @@ extension AccelModel {
         let encodings = try functions.encodings(texts.map { ($0, nil) }, truncates: truncates)
         var vectors = [[Float]](repeating: [], count: texts.count)
         try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
-            guard let output = function.output(.embedding, .hiddenStates) else { return }
+            guard let output = function.description.output(.embedding, .hiddenStates) else { return }
             let values = try outputs[output.name].row(row)
             guard output.role.kind == .hiddenStates else {
                 vectors[index] = values
@@ -56,7 +56,7 @@ extension AccelModel {
     /// - Throws: `AccelError` (unsupported) if the package has no tokenizer, or no function that takes whole texts.
     public func embeddingWidth() throws(AccelError) -> Int {
         let functions = try TextFunctions(self, outputs: [.embedding, .hiddenStates], for: "vectors")
-        return functions.functions[0].output(.embedding, .hiddenStates)?.shape.dimensions.last ?? 0
+        return functions.functions[0].description.output(.embedding, .hiddenStates)?.shape.dimensions.last ?? 0
     }
 
     /// Returns a vector of a text.
@@ -76,7 +76,7 @@ extension AccelModel {
         let labels = try text().labels
         var results = [[ScoredLabel]](repeating: [], count: texts.count)
         try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
-            guard let output = function.output(.logits), output.shape.rank == 2 else {
+            guard let output = function.description.output(.logits), output.shape.rank == 2 else {
                 throw AccelError(.unsupported, "the logits are not those of whole texts", at: self.package.path)
             }
             let logits = try outputs[output.name].row(row)
@@ -166,7 +166,7 @@ extension TextFunctions {
         of encoding: Encoding, _ body: ((_ position: Int) -> ArraySlice<Float>) throws(AccelError) -> Void
     ) async throws(AccelError) {
         try await run([encoding]) { function, outputs, row, _ throws(AccelError) in
-            guard let output = function.output(.logits), output.shape.rank == 3 else {
+            guard let output = function.description.output(.logits), output.shape.rank == 3 else {
                 throw AccelError(.unsupported, "the logits are not those of tokens", at: outputs.function)
             }
             let (values, width) = (try outputs[output.name].row(row), output.shape.dimensions[2])

@@ -123,9 +123,8 @@ struct TextFunctions: Sendable {
 
 extension TextFunctions.Function {
     fileprivate init?(_ function: FunctionDescription) {
-        func port(_ kind: RoleKind) -> FunctionDescription.Port? { function.inputs.first { $0.role.kind == kind } }
-        guard let tokens = port(.tokens), tokens.shape.rank == 2, function.states.isEmpty else { return nil }
-        (mask, types) = (port(.attentionMask), port(.tokenTypes))
+        guard let tokens = function.input(.tokens), tokens.shape.rank == 2, function.states.isEmpty else { return nil }
+        (mask, types) = (function.input(.attentionMask), function.input(.tokenTypes))
         // Without a mask padding would take part in attention.
         guard mask != nil else { return nil }
         let ports = [tokens] + [mask, types].compactMap(\.self)
@@ -134,10 +133,5 @@ extension TextFunctions.Function {
         else { return nil }
         (description, self.tokens) = (function, tokens)
         (batch, length) = (tokens.shape.dimensions[0], tokens.shape.dimensions[1])
-    }
-
-    /// The first output of the kinds, in their order.
-    func output(_ kinds: RoleKind...) -> FunctionDescription.Port? {
-        kinds.lazy.compactMap { kind in description.outputs.first { $0.role.kind == kind } }.first
     }
 }

@@ -106,6 +106,12 @@ extension FunctionPlan {
     public func states(_ kind: RoleKind) -> [FrozenProgram.State] {
         states.filter { interface.states[$0.name]?.kind == kind }
     }
+
+    /// The states that it writes to.
+    package var changedStates: [FrozenProgram.State] {
+        let written = Set(calls.flatMap(\.outputs).map(\.storage))
+        return states.indices.filter { written.contains(.state($0)) }.map { states[$0] }
+    }
 }
 
 /// One operator applied to memory.

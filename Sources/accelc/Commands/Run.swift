@@ -21,12 +21,12 @@ enum RunCommand: Command {
         "the safetensors file to write the outputs to", needs: tensors)
     static let generate = Option(
         "generate", .integer(1...1_000_000),
-        "go on with so many tokens at most; after --inputs each is the likeliest one, and a row of a batch that has ended repeats its "
-            + "stop token (default of text: 1024)", excludes: ["text"])
+        "go on with so many tokens at most; after --inputs a row of a batch that has ended repeats its stop token (default of text: "
+            + "1024)", excludes: ["text"])
     static let stop = Option(
         "stop-token", .text("N,.."),
         "the tokens that end the generated ones; none for no end (default: the model's own, eos_token_id)",
-        isRepeatable: true, needs: [.option("generate")] + TextOptions.generating)
+        isRepeatable: true, needs: TextOptions.generating)
     static let states = Option(
         "save-states", .output("FILE") { _ in TensorFileKind.states.output },
         "the safetensors file to write what the states hold at the end to; of a decoder with the position, and after --generate with the "
@@ -121,10 +121,12 @@ enum RunCommand: Command {
         let (package, program, plans) = try timing.load {
             let package = runnable.package
             let program = try package.graph.planned()
+            let options = TextOptions.generation(
+                GenerationDefaults(), maxTokens: arguments.integer(generate) ?? 0,
+                stopTokens: try stopTokens(of: package, program, arguments), arguments)
             let plans = try RunPlan.plans(
                 program, try FunctionInputs(joining: inputs, for: program), function: arguments[function],
-                generating: arguments.integer(generate) ?? 0,
-                until: try stopTokens(of: package, program, arguments))
+                generating: options)
             return (package, program, plans)
         }
         if plans.count > 1, arguments.has(states) {
@@ -212,7 +214,7 @@ enum RunCommand: Command {
         }
         let frontEnd = try model.text()
         let options = TextOptions.generation(
-            frontEnd, maxTokens: arguments.integer(generate),
+            frontEnd.generation, maxTokens: arguments.integer(generate),
             stopTokens: arguments.has(stop)
                 ? try stopTokens(arguments, vocabulary: frontEnd.vocabularySize) : nil, arguments)
         try TextGeneration(

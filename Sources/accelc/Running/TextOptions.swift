@@ -45,16 +45,19 @@ enum TextOptions {
         "truncate", .flag, "shorten texts that are longer than the model takes, instead of rejecting them",
         needs: [.option("text")])
 
-    static let generating: [Option.Need] = [.option("prompt"), .option("messages"), .option("chat")]
+    static let generating: [Option.Need] = [
+        .option("prompt"), .option("messages"), .option("chat"), .option("generate"),
+    ]
     static let modes = [prompt, messages, chat, text]
     static let all = modes + [system, raw, temperature, topK, topP, minP, penalty, seed, truncate]
 
-    /// The settings of generation: those of the command line, else the model's own.
+    /// The settings of generation.
+    /// - Parameter settings: those that the command line changes.
     static func generation(
-        _ frontEnd: TextFrontEnd, maxTokens: Int?, stopTokens: Set<Int64>?, _ arguments: Arguments
+        _ settings: GenerationDefaults, maxTokens: Int?, stopTokens: Set<Int64>?, _ arguments: Arguments
     ) -> GenerationOptions {
         func number(_ option: Option) -> Float? { arguments[option].flatMap { Float($0) } }
-        var settings = frontEnd.generation
+        var settings = settings
         let isDrawn = [topK, topP, minP].contains { arguments.has($0) }
         if let temperature = number(temperature) {
             settings.samples = temperature > 0

@@ -1,13 +1,14 @@
-public import AccelByteIO
+package import AccelByteIO
+import AccelCPURuntime
 import AccelPrograms
-public import AccelTensors
+package import AccelTensors
 
 /// The outputs of a plan's runs: of those with a row for each token the rows of all blocks after each other; of runs on the rows of
 /// a file's tensors the rows of all; of others, such as logits of the last position only, the values of the last run. Of several
 /// samples the rows of all. Outputs of several parts of the model are not joined: where they have one name, that of the part is before it.
-public final class RunOutputs {
+package final class RunOutputs {
     /// What stays of the outputs.
-    public enum Storage {
+    package enum Storage {
         /// Names, types and shapes.
         case shapes
         /// All elements, in memory.
@@ -19,7 +20,7 @@ public final class RunOutputs {
     private var samples: [[Output]] = []
 
     /// Creates an empty collection.
-    public init(_ storage: Storage) { self.storage = storage }
+    package init(_ storage: Storage) { self.storage = storage }
 
     /// The elements are kept, so that every output is needed.
     var areKept: Bool { if case .shapes = storage { false } else { true } }
@@ -167,10 +168,10 @@ public final class RunOutputs {
     }
 
     /// The names, types and shapes, in the order in which the outputs were first made.
-    public var entries: [SafetensorsWriter.Entry] { groups.map(\.entry) }
+    package var entries: [SafetensorsWriter.Entry] { groups.map(\.entry) }
 
     /// The outputs, whose elements were kept.
-    public func tensors() throws -> [StoredTensor] {
+    package func tensors() throws -> [StoredTensor] {
         try groups.map { group in
             if group.outputs.count == 1, group.outputs[0].parts.count == 1, let part = group.outputs[0].parts.first,
                 part.rows == nil, case .tensor(let tensor) = part.content
@@ -189,7 +190,7 @@ public final class RunOutputs {
     /// Writes the outputs, whose elements were kept, to a safetensors file.
     /// - Parameter others: further tensors for the file.
     /// - Throws: `RequestError` if the file cannot be written.
-    public func write(to path: String, as kind: TensorFileKind, with others: [StoredTensor] = []) throws {
+    package func write(to path: String, as kind: TensorFileKind, with others: [StoredTensor] = []) throws {
         let groups = groups + others.map { Group(of: $0) }
         let ordered = groups.sorted { SafetensorsWriter.isOrdered($0.entry, $1.entry) }
         var writer = try SafetensorsWriter(replacing: path, as: kind, entries: ordered.map(\.entry))

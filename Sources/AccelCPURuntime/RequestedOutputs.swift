@@ -1,26 +1,26 @@
 import AccelByteIO
 import AccelPrograms
-public import AccelTensors
+package import AccelTensors
 
 /// The outputs of a run that somebody needs; the others are not copied.
-public struct RequestedOutputs: Sendable {
+package struct RequestedOutputs: Sendable {
     /// The names of those that are needed whole.
-    public let names: Set<String>
+    package let names: Set<String>
     /// An output [batch, positions, width] of which one position is enough, with its index; nil for none. It is the last one if there
     /// are fewer.
-    public let position: (name: String, index: Int)?
+    package let position: (name: String, index: Int)?
     /// Those of `names` that are read before anything else runs, so that they need not be copied.
-    let transient: Set<String>
+    package let transient: Set<String>
 
-    init(_ names: Set<String>, position: (name: String, index: Int)? = nil, transient: Set<String> = []) {
+    package init(_ names: Set<String>, position: (name: String, index: Int)? = nil, transient: Set<String> = []) {
         (self.names, self.position, self.transient) = (names, position, transient)
     }
 
     /// All names.
-    public var allNames: Set<String> { position.map { names.union([$0.name]) } ?? names }
+    package var allNames: Set<String> { position.map { names.union([$0.name]) } ?? names }
 
     /// Returns of whole outputs what is needed of them.
-    public func reduced(_ outputs: [StoredTensor]) -> [StoredTensor] {
+    package func reduced(_ outputs: [StoredTensor]) -> [StoredTensor] {
         outputs.compactMap { output in
             if names.contains(output.name) { return output }
             guard let position, position.name == output.name else { return nil }
@@ -50,7 +50,8 @@ extension StoredTensor {
 extension Executor {
     /// Runs the function and copies the requested outputs. A run that fails leaves the states unchanged.
     /// - Throws: as the other `run`.
-    func run(_ inputs: [String: StoredTensor], requesting requested: RequestedOutputs) throws -> [StoredTensor] {
+    package func run(_ inputs: [String: StoredTensor], requesting requested: RequestedOutputs) throws -> [StoredTensor]
+    {
         try start(with: inputs)
         return try run {
             function.outputs.compactMap { output in

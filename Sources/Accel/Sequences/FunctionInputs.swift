@@ -1,19 +1,20 @@
 import AccelByteIO
+package import AccelCPURuntime
 import AccelPrograms
-public import AccelTensors
+package import AccelTensors
 
 /// Tensors of a file as the inputs of a function. `NamedTensors` finds them by their names. A tensor with the name of a
 /// state is its initial value.
-public struct FunctionInputs: Sendable {
+package struct FunctionInputs: Sendable {
     /// The tensors by name, without the prefix `in.`.
-    public let tensors: [String: StoredTensor]
+    package let tensors: [String: StoredTensor]
     /// The path of the file, for errors.
-    public let file: String
+    package let file: String
     /// The path of each tensor's file, where there are several.
     private var paths: [String: String] = [:]
 
     /// Creates inputs from tensors named `NAME` or `in.NAME`.
-    public init(_ tensors: [StoredTensor], file: String) {
+    package init(_ tensors: [StoredTensor], file: String) {
         self.init(tensors: NamedTensors(tensors, file: file).inputs, file: file)
     }
 
@@ -26,7 +27,7 @@ public struct FunctionInputs: Sendable {
     /// name.
     /// - Parameter program: says which inputs are tokens.
     /// - Throws: `RequestError` if tokens have other rows or types than those of the files before.
-    public init(joining files: [FunctionInputs], for program: ModelPlan) throws {
+    package init(joining files: [FunctionInputs], for program: ModelPlan) throws {
         let tokens = Set(program.functions.compactMap { $0.input(.tokens)?.name })
         var joined: [String: StoredTensor] = [:]
         var paths: [String: String] = [:]
@@ -60,7 +61,7 @@ public struct FunctionInputs: Sendable {
     /// file names, after checking them.
     /// - Throws: `RequestError` for a missing or unknown name, or for another element type or shape, with the expected
     ///   and the found one.
-    public func checked(
+    package func checked(
         for function: FunctionPlan
     ) throws -> (inputs: [String: StoredTensor], states: [StoredTensor]) {
         let expected = function.givenPorts.map(\.name)
@@ -125,7 +126,7 @@ public struct FunctionInputs: Sendable {
 
     /// The inputs of each step, in the order of the numbers that all tensor names end in (`frame.0`, `frame.1`), with
     /// the numbers removed from the names; nil if a name has no number.
-    public var numbered: [(number: Int, inputs: FunctionInputs)]? {
+    package var numbered: [(number: Int, inputs: FunctionInputs)]? {
         var steps: [Int: [String: StoredTensor]] = [:]
         for (name, tensor) in tensors {
             guard let number = name.sampleNumber else { return nil }
@@ -161,7 +162,7 @@ public struct FunctionInputs: Sendable {
     /// Returns the index of the function with a name, or of the only one whose name begins so; of functions that take tokens into the
     /// same cache that of the longest blocks, with which a sequence begins.
     /// - Throws: `RequestError` listing the functions' names.
-    public static func index(of name: String, in functions: [FunctionPlan]) throws -> Int {
+    package static func index(of name: String, in functions: [FunctionPlan]) throws -> Int {
         if let index = functions.firstIndex(where: { $0.name == name }) { return index }
         let beginning = functions.indices.filter { functions[$0].name.hasPrefix(name) }
         if beginning.count == 1 { return beginning[0] }
@@ -185,7 +186,7 @@ public struct FunctionInputs: Sendable {
     /// fit.
     /// - Throws: `RequestError` if the inputs fit no function; it names the first mismatch if there is only one
     ///   function.
-    public func choosing(from functions: [FunctionPlan], named name: String? = nil) throws -> Int {
+    package func choosing(from functions: [FunctionPlan], named name: String? = nil) throws -> Int {
         if let name {
             let index = try Self.index(of: name, in: functions)
             try requireFitting(functions[index], of: functions)

@@ -1,6 +1,7 @@
 import AccelByteIO
+package import AccelCPURuntime
 import AccelPrograms
-public import AccelTensors
+package import AccelTensors
 
 /// The runs for the tensors of one file: one run of a function, or one for each of several samples, which are rows of the
 /// tensors; a run for each number at the end of the tensors' names (`frame.0`, `frame.1`), with states kept between them;
@@ -10,17 +11,21 @@ public import AccelTensors
 ///     let program = try package.graph.planned()
 ///     let plan = try RunPlan(program, FunctionInputs(file.tensors, file: path), generating: 20)
 ///     let result = try plan.run(in: Session(program))
-public struct RunPlan: Sendable {
+package struct RunPlan: Sendable {
     /// The runs on tensors of the file, in order.
-    public let steps: [RunStep]
+    package let steps: [RunStep]
     /// The number of tokens to generate after the steps, at most.
-    public let generated: Int
+    package let generated: Int
     /// The tokens that end a row of generated ones.
-    public let stopTokens: Set<Int64>
+    package let stopTokens: Set<Int64>
     /// The number of runs, those of generated tokens included, if no stop token ends them earlier.
-    public var runs: Int { steps.count + max(generated - 1, 0) }
+    package var runs: Int { steps.count + max(generated - 1, 0) }
     /// The function and inputs that take a generated token; nil if none is generated.
     private let feed: TokenFeed?
+    /// Chooses the generated tokens of the first row.
+    private let sampler: Sampler
+    /// The tokens before the generated ones, integers [batch, count]; nil if no tokens are taken in blocks.
+    private let prompt: StoredTensor?
     /// The inputs that take tokens and their position; nil if no tokens are taken in blocks.
     private let ports: (tokens: String, position: String)?
     private let functions: [FunctionPlan]
@@ -30,25 +35,26 @@ public struct RunPlan: Sendable {
     ///     tensors fit.
     ///   - generated: the number of tokens that a decoder generates, at most.
     ///   - stopTokens: generation ends when each row has one of them.
+    ///   - sampler: chooses the tokens; each further row draws by a seed of its own.
     /// - Throws: `RequestError` if the tensors fit no function and no sequence of runs, with the expected and the found
     ///   ones, or for tokens of another model.
-    public init(
+    package init(
         _ program: ModelPlan, _ inputs: FunctionInputs, function: String? = nil, generating generated: Int = 0,
-        until stopTokens: Set<Int64> = []
+        until stopTokens: Set<Int64> = [], by sampler: Sampler = Sampler(.greedy)
     ) throws {
         let index = try function.map { try FunctionInputs.index(of: $0, in: program.functions) }
         let inputs = inputs.followingLinks(of: program)
         try inputs.requireKnownNumbers(of: index.map { [program.functions[$0]] } ?? program.functions)
-        (self.generated, self.stopTokens) = (generated, stopTokens)
+        (self.generated, self.stopTokens, self.sampler) = (generated, stopTokens, sampler)
         functions = program.functions
         // A file may hold the inputs of all parts. A decoder's are all read, because an encoder runs before it.
         let named = index.map { program.functions[$0] }.flatMap { $0.input(.position) == nil ? $0 : nil }
         let own = named.map { inputs.leavingOut(program.functions, for: $0) } ?? inputs
         if generated == 0, let steps = try Self.calls(program, own, index) {
-            (self.steps, feed, ports) = (steps, nil, nil)
+            (self.steps, feed, ports, prompt) = (steps, nil, nil, nil)
         } else if let plan = DecodingPlan(program, inputs.tensors), index.map(plan.takesTokens) ?? true {
             (steps, feed) = try plan.longestSteps(first: index, generating: generated, file: inputs.file)
-            ports = plan.ports
+            (ports, prompt) = (plan.ports, plan.tokens)
         } else {
             // They fit nothing, or there is nothing to go on from.
             if generated == 0 || index != nil { _ = try own.choosing(from: program.functions, named: function) }
@@ -119,43 +125,43 @@ public struct RunPlan: Sendable {
     }
 
     /// The result of running a plan.
-    public struct Result: Sendable {
+    package struct Result: Sendable {
         /// The outputs. An output with a row for each token holds the rows of all blocks; the outputs of numbered steps
         /// end in their number. Outputs of one name of several parts of the model begin with the name of the part, as in
         /// `encoder.last_hidden_state`.
-        public var outputs: [StoredTensor] = []
+        package var outputs: [StoredTensor] = []
         /// The generated tokens, I64[batch, generated]; nil if there are none. After its stop token a row repeats it.
-        public var generated: StoredTensor?
+        package var generated: StoredTensor?
         /// For each row of generated tokens, their number with the first stop token; nil for a row without one.
-        public var stops: [Int?] = []
+        package var stops: [Int?] = []
         /// Every row of generated tokens has a stop token.
-        public var isStopped: Bool { !stops.isEmpty && stops.allSatisfy { $0 != nil } }
+        package var isStopped: Bool { !stops.isEmpty && stops.allSatisfy { $0 != nil } }
         /// What a later run needs beside the states to go on: the position of the next token, I64[1], and the last generated token,
         /// I64[batch,1], which no function has taken. Empty if no tokens were taken in blocks.
-        public var next: [StoredTensor] = []
+        package var next: [StoredTensor] = []
         /// A run of a function.
-        public struct Run: Sendable {
+        package struct Run: Sendable {
             /// The index of the function.
-            public let function: Int
+            package let function: Int
             /// The positions of the tokens that it took; nil if it took none.
-            public let positions: Range<Int>?
+            package let positions: Range<Int>?
             /// It took a generated token.
-            public let isGenerated: Bool
+            package let isGenerated: Bool
             /// The time that it took.
-            public let duration: Duration
+            package let duration: Duration
         }
 
         /// The functions that ran, in order.
-        public var runs: [Run] = []
+        package var runs: [Run] = []
         /// Creates an empty result.
-        public init() {}
+        package init() {}
 
         /// The rows of a decoder's tokens in each run.
-        public var rows = 1
+        package var rows = 1
         /// The runs over the tokens of the file: their tokens, of all rows, and the time that they took.
-        public var prompt: (tokens: Int, duration: Duration) { total(runs.filter { !$0.isGenerated }) }
+        package var prompt: (tokens: Int, duration: Duration) { total(runs.filter { !$0.isGenerated }) }
         /// The runs over generated tokens: their tokens, of all rows, and the time that they took. The last generated token does not run.
-        public var generation: (tokens: Int, duration: Duration) { total(runs.filter(\.isGenerated)) }
+        package var generation: (tokens: Int, duration: Duration) { total(runs.filter(\.isGenerated)) }
 
         private func total(_ runs: [Run]) -> (tokens: Int, duration: Duration) {
             let blocks = runs.filter { $0.positions != nil }
@@ -170,7 +176,7 @@ public struct RunPlan: Sendable {
     ///   - keepsOutputs: false returns generated tokens only.
     ///   - progress: called after each run with its number.
     /// - Throws: the errors of `Executor.run`.
-    public func run(
+    package func run(
         in session: Session, keepsOutputs: Bool = true, progress: (Int) -> Void = { _ in }
     ) throws -> Result {
         let outputs = RunOutputs(keepsOutputs ? .memory : .shapes)
@@ -185,7 +191,7 @@ public struct RunPlan: Sendable {
     /// - Parameters:
     ///   - outputs: gets the outputs, as those of a further sample.
     ///   - make: makes a step, with what those before it made by name; returns the requested outputs.
-    public func run(
+    package func run(
         into outputs: RunOutputs, progress: (Int) -> Void = { _ in },
         by make: (_ step: RunStep, _ made: [String: StoredTensor], _ requested: RequestedOutputs) throws ->
             [StoredTensor]
@@ -201,7 +207,7 @@ public struct RunPlan: Sendable {
                 result.rows = tokens.shape.dimensions.first ?? 1
             }
             let all = Set(functions[step.function].outputs.map(\.name))
-            let logits = index == nil ? nil : feed?.logits
+            let logits = index == nil ? nil : feed?.taker.logits?.name
             let isRead = carried.union(logits.map { [$0] } ?? [])
             let requested = RequestedOutputs(
                 outputs.areKept ? all : all.intersection(carried),
@@ -225,9 +231,10 @@ public struct RunPlan: Sendable {
             try run(step, generatingAfter: generated > 0 && number == steps.count - 1 ? last ?? .max : nil)
         }
         var chosen: [[Int64]] = []
+        var choice = Choice(sampler, after: prompt)
         var index = last
         while let feed, let end = result.runs.last?.positions?.upperBound, chosen.count < generated, !result.isStopped {
-            var next = try likeliest(feed.logits.flatMap { made[$0] }, row: index)
+            var next = try choice.tokens(feed.taker.logits.flatMap { made[$0.name] }, row: index)
             if let last = chosen.last { next = zip(last, next).map { stopTokens.contains($0) ? $0 : $1 } }
             chosen.append(next)
             if result.stops.isEmpty { result.stops = next.map { _ in nil } }
@@ -251,23 +258,41 @@ public struct RunPlan: Sendable {
         }
         return result
     }
+}
 
-    /// Returns for each row of the batch the token with the largest logit; the first one if several are equal.
+/// The choice of the next token of each row.
+private struct Choice {
+    private let first: Sampler
+    private var samplers: [Sampler] = []
+    /// The tokens of each row so far; empty where none is asked for.
+    private var rows: [[Int64]] = []
+
+    /// - Parameter prompt: integers [batch, count].
+    init(_ sampler: Sampler, after prompt: StoredTensor?) {
+        first = sampler
+        guard sampler.readsTokens, let prompt else { return }
+        let (all, width) = (prompt.integers(), prompt.shape.dimensions[1])
+        rows = (0..<prompt.shape.dimensions[0]).map { Array(all[$0 * width..<($0 + 1) * width]) }
+    }
+
+    /// Returns the next token of each row.
     /// - Parameter index: the row of a block's token; nil for the last. Logits of the last position only have one row.
-    private func likeliest(_ logits: StoredTensor?, row index: Int?) throws -> [Int64] {
+    mutating func tokens(_ logits: StoredTensor?, row index: Int?) throws -> [Int64] {
         guard let logits, logits.shape.rank == 3, logits.shape.count > 0 else {
             throw RequestError(
                 "to generate tokens, the decoder needs an output of logits F32[batch, tokens, vocabulary]")
         }
         let floats = logits.floats()
-        let (rows, count, width) = (
+        let (batch, count, width) = (
             logits.shape.dimensions[0], logits.shape.dimensions[1], logits.shape.dimensions[2]
         )
-        return (0..<rows).map { row in
+        if samplers.isEmpty { samplers = (0..<batch).map { first.ofRow($0) } }
+        return try (0..<batch).map { row in
             let start = (row * count + min(index ?? count - 1, count - 1)) * width
-            var best = 0
-            for token in 1..<max(width, 1) where floats[start + token] > floats[start + best] { best = token }
-            return Int64(best)
+            let token = try samplers[row].choose(
+                from: floats.span.extracting(start..<start + width), after: rows.isEmpty ? [] : rows[row])
+            if !rows.isEmpty { rows[row].append(token) }
+            return token
         }
     }
 }

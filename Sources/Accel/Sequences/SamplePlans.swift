@@ -1,4 +1,5 @@
 import AccelByteIO
+package import AccelCPURuntime
 import AccelPrograms
 package import AccelTensors
 
@@ -6,12 +7,14 @@ package import AccelTensors
 extension RunPlan {
     /// Returns one plan, or one for each sample if the tensors have several times as many rows as a decoder of the model takes.
     /// - Throws: as `init`.
-    public static func plans(
-        _ program: ModelPlan, _ inputs: FunctionInputs, function: String? = nil, generating generated: Int = 0,
-        until stopTokens: Set<Int64> = []
+    package static func plans(
+        _ program: ModelPlan, _ inputs: FunctionInputs, function: String? = nil,
+        generating options: GenerationOptions = GenerationOptions(maxTokens: 0)
     ) throws -> [RunPlan] {
         func plan(_ inputs: FunctionInputs) throws -> RunPlan {
-            try RunPlan(program, inputs, function: function, generating: generated, until: stopTokens)
+            try RunPlan(
+                program, inputs, function: function, generating: options.maxTokens, until: options.stopTokens ?? [],
+                by: Sampler(options.sampling, repetitionPenalty: options.repetitionPenalty))
         }
         do {
             return [try plan(inputs)]
@@ -62,7 +65,7 @@ extension StoredTensor {
 extension RunPlan.Result {
     /// The results of samples as one, with the rows of generated tokens after each other. A row that has ended earlier repeats its stop
     /// token. Outputs are joined by `RunOutputs`.
-    public init(joining results: [RunPlan.Result]) {
+    package init(joining results: [RunPlan.Result]) {
         self = results[0]
         guard results.count > 1 else { return }
         (runs, stops, next, outputs) = (results.flatMap(\.runs), results.flatMap(\.stops), [], [])

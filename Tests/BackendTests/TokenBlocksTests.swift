@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AccelCPURuntime
+@testable import Accel
 
 @Suite("Blocks of tokens")
 struct TokenBlocksTests {

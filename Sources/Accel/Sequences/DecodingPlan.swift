@@ -1,6 +1,7 @@
 import AccelByteIO
+package import AccelCPURuntime
 import AccelPrograms
-public import AccelTensors
+package import AccelTensors
 
 /// The runs of a decoder's functions on a sequence of tokens, block by block: a long block first (prefill), then
 /// shorter ones (decode steps of one token), over one shared key/value cache.
@@ -9,11 +10,11 @@ public import AccelTensors
 /// is computed, and counts from the given position if there is one. Tensors with the name of a state are its initial
 /// value; the others are inputs, the same for each block. If the decoder reads states that are made from an encoder's
 /// outputs, and the encoder's inputs or its outputs are given, the functions that make them run first.
-public struct DecodingPlan: Sendable {
+package struct DecodingPlan: Sendable {
     /// The number of tokens in a row.
-    public let count: Int
+    package let count: Int
     /// The position of the first token.
-    public let start: Int
+    package let start: Int
     let tokens: StoredTensor
     /// The inputs that take tokens and the position of the first one.
     let ports: (tokens: String, position: String)
@@ -35,40 +36,36 @@ public struct DecodingPlan: Sendable {
 
         /// The blocks that functions up to a length take; the first token is at position `start`.
         func blocks(upTo longest: Int, from start: Int) -> TokenBlocks {
-            let feeds = feeds.filter { $0.length <= longest }
-            return TokenBlocks(
-                lengths: feeds.map(\.length), capacity: capacity - start,
-                padded: Set(feeds.filter(\.hasRowsOnly).map(\.length)),
-                repeatable: Set(feeds.filter(\.isRepeatable).map(\.length)))
+            TokenBlocks(feeds.map(\.taker).filter { $0.length <= longest }, capacity: capacity - start) {
+                $0.hasRowsOnly
+            }
         }
     }
 
     /// - Parameter tensors: by name.
     /// - Returns: nil when no function takes blocks of tokens that are among the tensors.
-    public init?(_ program: ModelPlan, _ tensors: [String: StoredTensor]) {
-        let feeds = program.functions.indices.compactMap { TokenFeed($0, program.functions[$0], tensors) }
-        guard let first = feeds.first, let tokens = tensors[first.tokens] else { return nil }
+    package init?(_ program: ModelPlan, _ tensors: [String: StoredTensor]) {
+        let feeds = program.functions.indices.compactMap { TokenFeed($0, of: program, tensors) }
+        guard let first = feeds.first?.taker, let tokens = tensors[first.tokens.name] else { return nil }
         self.program = program
         self.tokens = tokens
-        ports = (first.tokens, first.position)
+        ports = (first.tokens.name, first.position.name)
         count = tokens.shape.dimensions[1]
-        let stated = tensors[first.position].flatMap { $0.holdsIndices ? $0.integers().first : nil }
+        let stated = tensors[first.position.name].flatMap { $0.holdsIndices ? $0.integers().first : nil }
         let start = stated.map { Int(max(-1, min($0, 1 << 40))) } ?? 0
         self.start = start
-        var caches: [Cache] = []
-        for feed in feeds where feed.tokens == first.tokens && !caches.contains(where: { $0.states == feed.states }) {
-            let sharing = feeds.filter { $0.states == feed.states && $0.tokens == first.tokens }
-            caches.append(
-                Cache(
-                    feeds: sharing.sorted { $0.length > $1.length }, capacity: sharing.map(\.capacity).min() ?? 0,
-                    states: feed.states,
-                    seeds: feed.states.compactMap { state in
-                        tensors[state.name]?.seed(
-                            of: state, role: program.functions[feed.function].interface.role(of: state.name, .state),
-                            before: start)
-                    }.sorted { $0.name < $1.name }))
+        let ofTokens = feeds.filter { $0.taker.tokens.name == first.tokens.name }
+        caches = TokenFunction.sharing(ofTokens.map(\.taker)).map { sharing in
+            let states = Set(program.functions[sharing[0].index].states)
+            return Cache(
+                feeds: sharing.compactMap { taker in ofTokens.first { $0.function == taker.index } },
+                capacity: sharing.map(\.capacity).min() ?? 0, states: states,
+                seeds: states.compactMap { state in
+                    tensors[state.name]?.seed(
+                        of: state, role: program.functions[sharing[0].index].interface.role(of: state.name, .state),
+                        before: start)
+                }.sorted { $0.name < $1.name })
         }
-        self.caches = caches
         before = Self.encoding(program, tensors)
         given = tensors
     }
@@ -120,7 +117,7 @@ public struct DecodingPlan: Sendable {
     func takesTokens(_ function: Int) -> Bool { caches.contains { $0.feeds.contains { $0.function == function } } }
 
     /// All tokens in blocks of these lengths; nil when no cache has functions for them.
-    public func steps(inBlocksOf lengths: [Int]) -> [RunStep]? {
+    package func steps(inBlocksOf lengths: [Int]) -> [RunStep]? {
         let cache = caches.filter(readsWhatIsMade).first { cache in
             start >= 0 && cache.capacity >= start + count && lengths.allSatisfy { cache.feed($0) != nil }
         }
@@ -283,11 +280,11 @@ extension DecodingPlan {
                 "\(file): state \"\(state.name)\" of \(function.name): expected \(state.port.typeText), found "
                     + "\(tensor.elementType.rawValue)\(tensor.shape)")
         }
-        guard given[feed.position] == nil else { return }
+        guard given[feed.taker.position.name] == nil else { return }
         let caching = Set(function.states(.keyValueCache).map(\.name))
         if let state = cache.seeds.first(where: { caching.contains($0.name) }) {
             throw RequestError(
-                "\(file): \"\(feed.position)\" is missing: the state \"\(state.name)\" holds earlier tokens; give the number of "
+                "\(file): \"\(feed.taker.position.name)\" is missing: the state \"\(state.name)\" holds earlier tokens; give the number of "
                     + "them, I64[1]")
         }
     }
@@ -327,7 +324,7 @@ extension DecodingPlan {
 
     private func refuseUnread(_ file: String) throws {
         var read = Set(before.flatMap(\.inputs.keys)).union(caches.flatMap(\.feeds).flatMap(\.held.keys))
-        for feed in caches.flatMap(\.feeds) { read.formUnion([feed.tokens, feed.position]) }
+        for feed in caches.flatMap(\.feeds) { read.formUnion([feed.taker.tokens.name, feed.taker.position.name]) }
         read.formUnion(caches.flatMap(\.seeds).map(\.name))
         for (name, tensor) in given.sorted(by: { $0.key < $1.key }) where !read.contains(name) {
             let ports = program.functions.flatMap(\.givenPorts)
