@@ -1,3 +1,4 @@
+import Accel
 import AccelCPURuntime
 import AccelCalibration
 import AccelPrograms

@@ -1,3 +1,4 @@
+import Accel
 import AccelByteIO
 import AccelCPURuntime
 import AccelPlatform
