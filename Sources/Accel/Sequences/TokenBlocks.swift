@@ -64,7 +64,7 @@ package struct TokenBlocks: Sendable {
         return Block(length: length, first: tokens.lowerBound, tokens: tokens)
     }
 
-    /// The time of a block in steps of one token. A step reads every weight for one token; a block reads them once for all of its
-    /// tokens, of which the processor multiplies about eight in the time of a step.
-    private static func cost(_ length: Int) -> Int { max(min(length, 8), length / 8) }
+    /// The time of a block in twentieths of a step of one token. Measured of SmolLM2 in 4 bits on two AVX-512 cores, a block of 16 takes 4.4
+    /// steps, and one of 128 takes 21; shorter blocks count as their steps.
+    private static func cost(_ length: Int) -> Int { length < 16 ? 20 * length : 40 + 3 * length }
 }
