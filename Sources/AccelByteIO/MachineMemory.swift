@@ -167,15 +167,19 @@ struct ControlGroup {
 
 extension ByteBuffer {
     /// Allocates zeroed memory of a size that depends on a file or a request.
-    /// - Parameter purpose: the subject of the error, such as "the arena of function decoder".
+    /// - Parameters:
+    ///   - purpose: the subject of the error, such as "the arena of function decoder".
+    ///   - isSparse: most of it may never be touched, so that it is taken page by page, and not in huge pages.
     /// - Throws: `RequestError` (unavailable) if memory does not suffice; checked before the allocation.
-    public convenience init(allocating count: Int, for purpose: @autoclosure () -> String) throws(RequestError) {
+    public convenience init(
+        allocating count: Int, for purpose: @autoclosure () -> String, isSparse: Bool = false
+    ) throws(RequestError) {
         try MachineMemory.require(count, for: purpose())
         guard count >= Self.mappedBytesOfRequests else {
             self.init(count: count)
             return
         }
-        guard let pages = SystemPages.map(count) else {
+        guard let pages = SystemPages.map(count, isSparse: isSparse) else {
             throw RequestError(
                 "\(purpose()) needs \(count) bytes, but the system refused to allocate them: \(systemMessage())",
                 status: .unavailable)

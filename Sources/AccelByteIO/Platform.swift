@@ -72,7 +72,8 @@ extension FileIdentity {
 /// Whole pages of memory from the system.
 enum SystemPages {
     /// Returns zeroed pages; nil if there are none left.
-    static func map(_ count: Int) -> UnsafeMutableRawPointer? {
+    /// - Parameter isSparse: most pages may never be touched.
+    static func map(_ count: Int, isSparse: Bool = false) -> UnsafeMutableRawPointer? {
         #if canImport(Darwin)
             let flags = MAP_PRIVATE | MAP_ANON
         #else
@@ -83,7 +84,7 @@ enum SystemPages {
         }
         #if os(Linux)
             // Huge pages, if available, reduce page faults by hundreds.
-            madvise(pages, count, MADV_HUGEPAGE)
+            if !isSparse { madvise(pages, count, MADV_HUGEPAGE) }
         #endif
         return pages
     }

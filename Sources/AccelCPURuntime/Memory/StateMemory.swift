@@ -144,8 +144,9 @@ private struct StateSlot {
     /// Its memory, with the initial value when it is new.
     mutating func memory() throws -> ByteBuffer {
         if let buffer { return buffer }
+        // A cache is as long as the longest text, and most texts are short.
         let new = try ByteBuffer(
-            allocating: state.port.byteCount(in: "state"), for: "state \"\(state.name)\"")
+            allocating: state.port.byteCount(in: "state"), for: "state \"\(state.name)\"", isSparse: true)
         buffer = new
         if state.initial != 0 { reset() }
         return new
