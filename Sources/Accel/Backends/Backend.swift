@@ -1,5 +1,7 @@
 import AccelByteIO
+import AccelCPURuntime
 public import AccelPackages
+import AccelPrograms
 
 /// The name of a backend, e.g. `cpu`.
 public struct BackendID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -35,6 +37,9 @@ public struct BackendRequest: Sendable {
     /// Limit of the bytes for values and states of one session; nil for the machine's memory.
     public var memoryLimit: Int?
 
+    /// The execution plans, once they are made.
+    private let plan = Locked<ModelPlan?>(nil)
+
     /// A request for a package that has been checked, or that is trusted to be intact.
     public init(_ package: AcceleratorPackage, threads: Int = 1, memoryLimit: Int? = nil) {
         self.package = package
@@ -53,6 +58,17 @@ public struct BackendRequest: Sendable {
             self.init(package, threads: threads, memoryLimit: memoryLimit)
         } catch {
             throw AccelError(error, at: "")
+        }
+    }
+}
+
+extension BackendRequest {
+    /// The execution plans of the package's functions, which are made once.
+    func planned() throws -> ModelPlan {
+        try plan.withLock { plan in
+            let made = try plan ?? package.graph.planned()
+            plan = made
+            return made
         }
     }
 }

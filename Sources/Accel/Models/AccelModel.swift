@@ -81,6 +81,18 @@ public final class AccelModel: Sendable {
         pool = SessionPool(of: loaded, atMost: configuration.concurrency)
     }
 
+    /// Opens a package that has been checked, and reads its text meanwhile; a package without text has none.
+    package init(opened checked: AcceleratorPackage, configuration: Configuration) async throws(AccelError) {
+        async let text = Result { try TextFrontEnd(files: checked.assetFiles) }
+        let opened = try await Self.open(checked, .intact, configuration) { _ in }
+        (package, lease, loaded, info) = (opened.package, nil, opened.loaded, opened.info)
+        use = Locked(nil)
+        functions = loaded.functions
+        pool = SessionPool(of: loaded, atMost: configuration.concurrency)
+        // What is wrong with it, `text` says.
+        if let read = try? await text.get() { frontEnd.withLock { $0 = read } }
+    }
+
     private struct Opened {
         let package: AcceleratorPackage
         let loaded: any LoadedModel

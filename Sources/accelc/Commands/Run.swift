@@ -111,7 +111,10 @@ enum RunCommand: Command {
                 "needs \((TextOptions.modes + [inputs]).map { "--\($0.name)" }.joined(separator: " or "))")
         }
         let runnable = try RunnablePackage(arguments, console)
-        guard arguments.has(inputs) else { return try runText(runnable.package.path, arguments, console) }
+        guard arguments.has(inputs) else {
+            if !runnable.isChecked { try check(runnable.package, console) }
+            return try runText(runnable.package, arguments, console)
+        }
         let inputFiles = arguments.all(inputs)
         let inputs = try inputFiles.map { path in
             FunctionInputs(try SafetensorsFile.reading { try SafetensorsFile(path) }.tensors, file: path)
@@ -135,7 +138,7 @@ enum RunCommand: Command {
             )
         }
         // Packed weights are made of sections that match their digests.
-        if !arguments.has(unchecked), !arguments.has(packed) { try check(package, console) }
+        if !runnable.isChecked, !arguments.has(unchecked), !arguments.has(packed) { try check(package, console) }
         if program.functions.allSatisfy(\.states.isEmpty) {
             try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
         }
@@ -201,13 +204,15 @@ enum RunCommand: Command {
     }
 
     /// Runs a package on text.
-    private static func runText(_ path: String, _ arguments: Arguments, _ console: Console) throws -> ExitStatus {
+    private static func runText(
+        _ package: AcceleratorPackage, _ arguments: Arguments, _ console: Console
+    ) throws -> ExitStatus {
         var configuration = Configuration.automatic
         configuration.threads = console.threads
         let chosen = try Backends.standard.backend(named: arguments[backend] ?? BackendID.cpu.rawValue)
         (configuration.backends, configuration.fallback) = (.only(chosen.id), .never)
         let settings = configuration
-        let model = try waiting { try await AccelModel(.path(path), configuration: settings) }
+        let model = try waiting { try await AccelModel(opened: package, configuration: settings) }
         if arguments.has(TextOptions.text) {
             try TextEncodings(model: model, arguments: arguments, console: console).run()
             return .success

@@ -9,6 +9,8 @@ struct RunnablePackage {
     let package: AcceleratorPackage
     /// Keeps a package of the cache where it is.
     private let lease: CachedPackage?
+    /// The cache has compared its files with their digests.
+    var isChecked: Bool { lease != nil }
 
     static let compress = Option(
         "compress", .text("SPEC"),

@@ -45,7 +45,7 @@ public struct CPUBackend: Backend {
 
     /// Returns the execution plans and the bytes of a session. Fails if these exceed the memory limit.
     private func planned(_ request: BackendRequest) throws -> (program: ModelPlan, byteCount: Int) {
-        let program = try request.package.graph.planned()
+        let program = try request.planned()
         let states = try StateMemory(program).byteCount
         let needed = MachineMemory.sum([states, program.functions.map(\.arenaBytes).max() ?? 0])
         if let limit = request.memoryLimit, needed > limit {
