@@ -35,6 +35,7 @@ extension Conversion {
         }
         if let interfaceFile { options.append(("interface", try JSON.read(interfaceFile).text())) }
         if let importer = model.importer { options.append(("importer", importer)) }
+        if let origin = Checkpoint.origin(of: self.model) { options.append(("origin", origin)) }
         if hasProbe { options.append(("probe", "\(PackageProbe.version)")) }
         if states != .float32 { options.append(("states", states.rawValue)) }
         return CacheKey(

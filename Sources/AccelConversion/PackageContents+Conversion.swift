@@ -23,7 +23,8 @@ extension PackageContents {
             unusedTensors: model.unused.map { UnusedTensor(name: $0.name, reason: $0.reason) },
             keptTensors: origins.kept,
             provenance: Provenance(
-                sources: digests.sources, family: model.family, familyVersion: model.familyVersion,
+                sources: digests.sources, origin: Checkpoint.origin(of: source.request.model), family: model.family,
+                familyVersion: model.familyVersion,
                 parts: model.recordedParts, logits: model.logits,
                 recipe: source.recipe.json, shapes: compressed.functions.map(\.bindings.description),
                 remarks: compressed.functions.remarks + model.remarks, ignoredTensors: model.ignoredTensors,

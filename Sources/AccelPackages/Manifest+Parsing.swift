@@ -184,6 +184,7 @@ extension Provenance {
                     name: try $0["name"].string(), byteCount: try $0["bytes"].int(in: 0...Int.max),
                     digest: try $0["digest"].digest())
             },
+            origin: field["origin"].exists ? try field["origin"].string() : nil,
             family: try field["family"].string(),
             familyVersion: try field["familyVersion"].int(in: 1...1 << 30), passVersions: try versions("passes"),
             parts: field["parts"].exists ? try field["parts"].array().map { try $0.string() } : [],

@@ -84,6 +84,7 @@ extension Provenance {
             .init("recipe", recipe),
             .init("sources", .array(sources.map { Manifest.json($0.name, $0.byteCount, $0.digest) })),
         ]
+        if let origin { members.append(.init("origin", .string(origin))) }
         if !parts.isEmpty { members.append(.init("parts", .array(parts.map(JSON.string)))) }
         if logits != .all { members.append(.init("logits", .string(logits.rawValue))) }
         if !remarks.isEmpty { members.append(.init("remarks", .array(remarks.map(JSON.string)))) }

@@ -94,6 +94,8 @@ public struct Provenance: Equatable, Sendable {
     }
     /// Sorted by name.
     public var sources: [Source]
+    /// Where the model comes from, such as `hf:OWNER/NAME@COMMIT`; nil if that is unknown.
+    public var origin: String?
     /// The model family, such as `bert`.
     public var family: String
     /// The `ModelFamily.version` of the tool that made the package.
@@ -121,12 +123,14 @@ public struct Provenance: Equatable, Sendable {
 
     /// Creates a provenance. See the properties for the parameters.
     public init(
-        sources: [Source], family: String, familyVersion: Int = 1, passVersions: [String: Int] = Passes.versions,
+        sources: [Source], origin: String? = nil, family: String, familyVersion: Int = 1,
+        passVersions: [String: Int] = Passes.versions,
         parts: [String] = [], logits: LogitPositions = .all, recipe: JSON, shapes: [String], remarks: [String] = [],
         ignoredTensors: [String] = [], states: StateStorage = .float32, toolVersion: String = Tool.version,
         codecVersions: [String: Int] = [:]
     ) {
         self.sources = sources.sorted { $0.name < $1.name }
+        self.origin = origin
         self.family = family
         self.familyVersion = familyVersion
         self.passVersions = passVersions

@@ -164,6 +164,7 @@ public struct PackageDiff: Equatable, Sendable {
     private static func provenance(_ package: AcceleratorPackage) -> [String: String] {
         let provenance = package.manifest.provenance
         var fields = [
+            "origin": provenance.origin ?? "",
             "family": provenance.family,
             "family version": "\(provenance.familyVersion)",
             "passes": ResultVersions.text(provenance.passVersions),

@@ -39,7 +39,9 @@ struct HubModelTests {
             let converted = try CommandRunner.runProcess(
                 ["convert", "hf:tiny/model"], in: folder, environment: variables(server, in: folder))
             #expect(converted.status == 0, "\(converted.errors)")
-            #expect(FileManager.default.fileExists(atPath: "\(folder)/model.accelpkg/manifest.json"))
+            // The package says which commit it was made of.
+            let manifest = try String(contentsOfFile: "\(folder)/model.accelpkg/manifest.json", encoding: .utf8)
+            #expect(manifest.contains(#""origin":"hf:tiny/model@\#(Self.commit)""#), "\(manifest.prefix(4000))")
         }
     }
 

@@ -15,7 +15,10 @@ extension CacheKey {
         ]
         if let found = contradiction(claims) { return found }
         let states = provenance.states == .float32 ? nil : provenance.states.rawValue
-        if let found = contradiction([("states", value("option states"), states)]) { return found }
+        let others = [
+            ("states", value("option states"), states), ("origin", value("option origin"), provenance.origin),
+        ]
+        if let found = contradiction(others) { return found }
         if let family = value("family"), !family.isEmpty {
             let found = "\(provenance.family) \(provenance.familyVersion)"
             if found != family { return "family \(found) instead of \(family)" }
