@@ -25,12 +25,16 @@ MODERN = dict(
 IMAGE = dict(hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40, image_size=20, patch_size=6)
 CLIP_TEXT = dict(WORDS, hidden_size=30, max_position_embeddings=9, bos_token_id=1, hidden_act="quick_gelu")
 
-# name: class, configuration, and lengths of a batch of texts or the number of images
+# name: class, configuration, and lengths of a batch of texts or the number of images; choices: the number of texts in a group
 FIXTURE = {
     "distilbert_model": dict(kind="DistilBertModel", config=DISTIL, lengths=[11, 4]),
     "distilbert_mlm": dict(kind="DistilBertForMaskedLM", config=DISTIL, lengths=[7, 9]),
     "distilbert_seqcls": dict(kind="DistilBertForSequenceClassification", config=dict(DISTIL, num_labels=3), lengths=[6, 2, 8]),
     "distilbert_answers": dict(kind="DistilBertForQuestionAnswering", config=DISTIL, lengths=[7, 4]),
+    "distilbert_choice": dict(kind="DistilBertForMultipleChoice", config=DISTIL, lengths=[5, 8, 3, 7], choices=2),
+    "bert_choice": dict(kind="BertForMultipleChoice", config=WORDS, lengths=[7, 4, 9, 2, 6, 8], choices=3),
+    "camembert_choice": dict(kind="CamembertForMultipleChoice", config=ROBERTA, lengths=[6, 9], choices=2, holes=True),
+    "mpnet_choice": dict(kind="MPNetForMultipleChoice", config=ROBERTA, lengths=[9, 4, 6, 5], choices=2),
     "bert_pretraining": dict(kind="BertForPreTraining", config=WORDS, lengths=[9, 5]),
     "camembert_tokens": dict(kind="CamembertForTokenClassification", config=dict(ROBERTA, num_labels=5), lengths=[6, 9]),
     "roberta_model": dict(kind="RobertaModel", config=ROBERTA, lengths=[13, 5], holes=True),
@@ -48,6 +52,10 @@ FIXTURE = {
         kind="ModernBertForSequenceClassification", lengths=[6, 10], config=dict(
             MODERN, num_labels=3, classifier_pooling="mean", norm_bias=True, attention_bias=True, mlp_bias=True,
             classifier_bias=True)),
+    "modernbert_tokens": dict(kind="ModernBertForTokenClassification", config=dict(MODERN, num_labels=3), lengths=[11, 7]),
+    "modernbert_answers": dict(kind="ModernBertForQuestionAnswering", config=dict(MODERN, classifier_bias=True), lengths=[5, 9]),
+    # The first text is padded on the left: its first token is not that of the row.
+    "modernbert_choice": dict(kind="ModernBertForMultipleChoice", config=MODERN, lengths=[8, 10, 4, 9], choices=2, left=[0]),
     "vit_leftover": dict(kind="ViTForImageClassification", config=dict(IMAGE, qkv_bias=False, num_labels=5), images=1),
     "vit_tall": dict(kind="ViTModel", config=dict(IMAGE, image_size=[18, 12], num_channels=1, hidden_act="gelu_new"), images=3),
     "siglip_headless": dict(kind="SiglipVisionModel", config=dict(IMAGE, image_size=18, vision_use_head=False), images=2),
@@ -84,11 +92,13 @@ def redraw(model, seed):
                 parameter.copy_(noise * 1.1 / parameter[0].numel() ** 0.5)
 
 
-def texts(config, lengths, seed, holes=False):
-    """Random tokens, padded and masked; with `holes` padding tokens in between that are not masked."""
+def texts(config, lengths, seed, holes=False, left=()):
+    """Random tokens, padded and masked; with `holes` padding tokens in between that are not masked, rows of `left` padded there."""
     shape, columns = (len(lengths), max(lengths)), torch.arange(max(lengths))
     generator = numpy.random.default_rng([seed, 0])
     mask = (columns < torch.tensor(lengths)[:, None]).long()
+    for row in left:
+        mask[row] = mask[row].flip(0)
     pad = config.pad_token_id
     tokens = torch.from_numpy(generator.integers(4, config.vocab_size, shape))
     if config.model_type == "clip_text_model":
@@ -134,7 +144,9 @@ def make(name):
     if "images" in what:
         inputs |= images(getattr(config, "vision_config", config), what["images"], seed)
     if "lengths" in what:
-        inputs |= texts(getattr(config, "text_config", config), what["lengths"], seed, what.get("holes", False))
+        inputs |= texts(getattr(config, "text_config", config), what["lengths"], seed, what.get("holes", False), what.get("left", ()))
+    if choices := what.get("choices"):
+        inputs = {name: tokens.reshape(-1, choices, tokens.shape[-1]) for name, tokens in inputs.items()}
     cases.write(folder, loaded, inputs, family=config.model_type, seed=seed, dist="lively", kind=what["kind"])
     return sum(p.stat().st_size for p in folder.iterdir())
 

@@ -6,11 +6,14 @@ extension SentencePooling {
     /// Computes the sentence embedding.
     /// - Parameter hidden: F32[batch, sequence, width]
     /// - Parameter mask: I64 or F32[batch, sequence]
+    /// - Parameter texts: the size of the batch.
     /// - Parameter positions: the longest sequence.
     /// - Returns: F32[batch, width], the width times the number of modes or that of the last dense layer.
-    func apply(to hidden: Value, mask: Value, positions: Int, in layers: inout LayerBuilder) throws -> Value {
+    func apply(
+        to hidden: Value, mask: Value, texts: Dimension = "batch", positions: Int, in layers: inout LayerBuilder
+    ) throws -> Value {
         try layers.in("sentence") { layers in
-            let tokens = try PooledTokens(hidden: hidden, mask: mask, positions: positions, in: &layers)
+            let tokens = try PooledTokens(hidden: hidden, mask: mask, texts: texts, positions: positions, in: &layers)
             let vectors = try modes.map { try tokens.pooled($0, in: &layers) }
             let joined = vectors.count == 1 ? vectors[0] : try layers.builder.apply(Concat(axis: 1), vectors)
             return try steps.reduce(joined) { vector, step in
@@ -32,13 +35,15 @@ private struct PooledTokens {
     /// F32[batch, sequence, 1]
     let weights: Value
 
-    init(hidden: Value, mask: Value, positions: Int, in layers: inout LayerBuilder) throws {
+    init(
+        hidden: Value, mask: Value, texts: Dimension, positions: Int, in layers: inout LayerBuilder
+    ) throws {
         (self.hidden, self.positions) = (hidden, positions)
         let table = HostTensor((0..<positions).map(Float.init), [positions, 1])
         indices = try layers.apply(
             Slice(begin: [0, 0], sizes: ["sequence", 1]), layers.builder.literal(table, name: "positions"))
         let numbers = try layers.apply(Cast(to: .float32), mask)
-        weights = try layers.apply(Reshape(to: ["batch", "sequence", 1]), numbers)
+        weights = try layers.apply(Reshape(to: [texts, "sequence", 1]), numbers)
     }
 
     func pooled(_ mode: SentencePooling.Mode, in layers: inout LayerBuilder) throws -> Value {

@@ -49,10 +49,10 @@ struct BareModelTests {
     @Test("A head that is not known is left out, and told: the base model remains")
     func leftOut() throws {
         var choice = try ChangedCheckpoint("roberta_seqcls")
-        choice.set("architectures", ["RobertaForMultipleChoice"])
+        choice.set("architectures", ["RobertaForPhraseClassification"])
         let body = try choice.model()
         #expect(body.programs.first?.outputs.first?.name == "last_hidden_state")
-        #expect(body.remarks == ["this is the base model of RobertaForMultipleChoice, without its head"])
+        #expect(body.remarks == ["this is the base model of RobertaForPhraseClassification, without its head"])
         #expect(!body.unused.isEmpty)
 
         var tagger = try ChangedCheckpoint("mistral_window")

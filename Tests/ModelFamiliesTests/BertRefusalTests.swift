@@ -42,7 +42,7 @@ struct BertRefusalTests {
             "architectures", ["BertLMHeadModel"],
             "config.json, field architectures[0]: the architecture \"BertLMHeadModel\" is not supported (supported: BertModel, "
                 + "BertForMaskedLM, BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering, "
-                + "BertForPreTraining)"),
+                + "BertForPreTraining, BertForMultipleChoice)"),
         Change(
             "hidden_act", "mish",
             "config.json, field hidden_act: the activation \"mish\" is not supported (supported: elu, gelu, gelu_accurate, "

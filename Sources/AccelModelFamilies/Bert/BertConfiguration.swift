@@ -4,7 +4,7 @@ import AccelTensors
 
 /// The checked configuration of BERT models. A missing field has the default of transformers.
 struct BertConfiguration {
-    let encoder: EncoderLayers
+    var encoder: EncoderLayers
     let layers: Int
     /// The names of layers without their numbers.
     var layerName = "encoder.layer"

@@ -8,7 +8,8 @@ import AccelTensors
 /// Outputs of the bare model: `last_hidden_state` F32[batch, sequence, width], `pooler_output` F32[batch, width] if the
 /// checkpoint has a pooler, and `sentence_embedding`. Output of models with a head: `logits`, F32[batch, sequence, labels] for token
 /// classification; `start_logits` and `end_logits`, F32[batch, sequence], for question answering; `prediction_logits` and
-/// `seq_relationship_logits`, F32[batch, 2], for pretraining.
+/// `seq_relationship_logits`, F32[batch, 2], for pretraining; for multiple choice `logits` F32[batch, choices], and all inputs are
+/// I64[batch, choices, sequence].
 protocol BertFamily: ModelFamily {
     /// The model classes of transformers, with the head of each.
     static var classes: KeyValuePairs<String, BertHead> { get }
@@ -20,14 +21,19 @@ protocol BertFamily: ModelFamily {
 }
 
 enum BertHead {
-    case model, maskedLM, pretraining, sequenceClassification, tokenClassification, questionAnswering
+    case model, maskedLM, pretraining, sequenceClassification, tokenClassification, questionAnswering, multipleChoice
 
     var role: FunctionRole {
         switch self {
         case .model: .encode
         case .maskedLM, .pretraining: .fillMask
-        case .sequenceClassification, .tokenClassification, .questionAnswering: .classify
+        case .sequenceClassification, .tokenClassification, .questionAnswering, .multipleChoice: .classify
         }
+    }
+
+    /// Whether it scores labels or choices.
+    var hasClassifier: Bool {
+        self == .sequenceClassification || self == .tokenClassification || self == .multipleChoice
     }
 
     /// Whether it scores the words of the vocabulary.
@@ -56,20 +62,22 @@ struct BertNames {
     var prefix: String
     var words: Words
     var labels: Labels
+    /// The head that scores each of the choices; nil for the names of `labels`.
+    var choices: Labels?
 
     /// Returns the prefixes of the tensors of all other heads.
     fileprivate func heads(otherThan head: BertHead) -> [String] {
         var names: [String] = []
         if head != .questionAnswering { names.append("qa_outputs") }
         if !head.scoresWords { names += [words.dense, words.norm, words.decoder] }
-        if head != .sequenceClassification && head != .tokenClassification { names += [labels.dense, labels.output] }
+        if !head.hasClassifier { names += [labels.dense, labels.output] }
         return names.map { "\($0.prefix { $0 != "." })." }.filter { $0 != "pooler." }
             + (head == .pretraining ? [] : ["cls.seq_relationship."])
     }
 }
 
 extension BertFamily {
-    static var version: Int { 2 }
+    static var version: Int { 3 }
     static var architectures: [String] { classes.map(\.key) }
     static var buildsSentencePooling: Bool { true }
 
@@ -90,7 +98,7 @@ extension BertFamily {
         if head.scoresWords {
             names.tie(head: "\(Self.names.words.decoder).weight", words: BertGraph.words, isTied: config.tiesHead)
         }
-        var graph = BertGraph(config: config, role: head.role, names: names)
+        var graph = try BertGraph(config: config, head: head, names: names)
         let hidden = try graph.encoder { try attentionBias(config, in: &$0) }
         switch head {
         case .model: try graph.outputModel(hidden, pooling)
@@ -105,6 +113,9 @@ extension BertFamily {
         case .sequenceClassification:
             graph.layers.builder.output(
                 "logits", try graph.labels(hidden, Self.names.labels), .logits(over: .labels))
+        case .multipleChoice:
+            graph.layers.builder.output(
+                "logits", try graph.choices(hidden, Self.names.choices ?? Self.names.labels), .logits(over: .choices))
         case .tokenClassification:
             graph.layers.builder.output("logits", try graph.tokenLabels(hidden), .logits(over: .labels))
         case .questionAnswering:

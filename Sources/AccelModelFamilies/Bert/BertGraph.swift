@@ -4,45 +4,44 @@ import AccelTensors
 
 /// The graph of a BERT encoder with its head, also for descendants with other names and positions.
 struct BertGraph {
-    let config: BertConfiguration
+    private(set) var config: BertConfiguration
     var layers: LayerBuilder
-    /// The attention mask, I64[batch, sequence].
+    /// The number of texts: `batch`, or that of all choices.
+    let texts: Dimension
+    /// The attention mask, I64[texts, sequence].
     let mask: Value
     private let tokens: Value
     private let segments: Value?
     static let words = "embeddings.word_embeddings.weight"
 
-    init(config: BertConfiguration, role: FunctionRole, names: TensorNames) {
-        self.config = config
+    init(config: BertConfiguration, head: BertHead, names: TensorNames) throws {
         let usual = Set([min(128, config.longest), config.longest]).sorted()
+        let ports = TextPorts(
+            choices: head == .multipleChoice, sequence: .init("sequence", usual: usual, maximum: config.longest))
         layers = LayerBuilder(
-            builder: ProgramBuilder(
-                name: "model",
-                dimensions: [
-                    Program.FreeDimension("batch", usual: [1, 8]),
-                    Program.FreeDimension("sequence", usual: usual, maximum: config.longest),
-                ], role: role),
-            names: names)
-        let type = TensorType(.int64, ["batch", "sequence"])
-        tokens = layers.builder.input("input_ids", type, .tokens(vocabulary: config.vocabulary))
-        mask = layers.builder.input("attention_mask", type, .attentionMask(.onesCount))
+            builder: ProgramBuilder(name: "model", dimensions: ports.dimensions, role: head.role), names: names)
+        texts = ports.texts
+        tokens = try ports.input("input_ids", .tokens(vocabulary: config.vocabulary), in: &layers)
+        mask = try ports.input("attention_mask", .attentionMask(.onesCount), in: &layers)
         segments =
             config.takesSegments
-            ? layers.builder.input("token_type_ids", type, .tokenTypes(count: config.segments)) : nil
+            ? try ports.input("token_type_ids", .tokenTypes(count: config.segments), in: &layers) : nil
+        self.config = config
+        self.config.encoder.batch = texts
     }
 
     /// Builds the embeddings and all layers.
     /// - Parameter bias: returns the bias of the attention scores.
-    /// - Returns: F32[batch, sequence, width]
+    /// - Returns: F32[texts, sequence, width]
     mutating func encoder(bias: (inout LayerBuilder) throws -> Value?) throws -> Value {
         var x = try layers.in("embeddings") { [self] in try embeddings(in: &$0) }
         let bias = try bias(&layers)
-        let seen = try layers.in("mask") { [mask] layers in
+        let seen = try layers.in("mask") { [mask, texts] layers in
             let flags = try layers.apply(Cast(to: .bool), mask)
-            var additive = try layers.additiveMask(flags)
+            var additive = try layers.additiveMask(flags, batch: texts)
             if let bias { additive = try layers.apply(Add(), additive, bias) }
             let largest = try layers.apply(Reduce(.max, axes: [1]), try layers.apply(Cast(to: .float32), flags))
-            let any = try layers.apply(Reshape(to: ["batch", 1, 1]), largest)
+            let any = try layers.apply(Reshape(to: [texts, 1, 1]), largest)
             return EncoderLayers.Seen(additive: additive, any: any)
         }
         for index in 0..<config.layers {
@@ -90,12 +89,14 @@ struct BertGraph {
     }
 
     /// Applies a dense layer to the first token.
-    /// - Returns: F32[batch, width]
+    /// - Returns: F32[texts, width]
     mutating func pooler(
         _ hidden: Value, _ name: String = "pooler.dense", activation: any Operator = Tanh()
     ) throws -> Value {
         let scope = name.split(separator: ".").first.map(String.init) ?? name
-        let first = try layers.in(scope) { [config] in try $0.firstToken(hidden, width: config.width) }
+        let first = try layers.in(scope) { [config, texts] in
+            try $0.firstToken(hidden, width: config.width, batch: texts)
+        }
         let dense = try layers.linear(name, first, from: config.width, to: config.width)
         return try layers.in(scope) { try $0.apply(activation, dense) }
     }
@@ -132,6 +133,13 @@ struct BertGraph {
         return try layers.linear(head.output, pooled, from: config.width, to: config.labels)
     }
 
+    /// Returns a score for each of the choices, F32[batch, choices].
+    mutating func choices(_ hidden: Value, _ head: BertNames.Labels) throws -> Value {
+        let pooled = try pooler(hidden, head.dense, activation: head.activation)
+        let scores = try layers.linear(head.output, pooled, from: config.width, to: 1)
+        return try layers.in(head.output) { try $0.apply(Reshape(to: ["batch", "choices"]), scores) }
+    }
+
     /// Returns class scores F32[batch, sequence, labels] of each token.
     mutating func tokenLabels(_ hidden: Value) throws -> Value {
         try layers.linear("classifier", hidden, from: config.width, to: config.labels)
@@ -140,13 +148,7 @@ struct BertGraph {
     /// Returns the scores of each token as the first one of an answer, and as the last one, both F32[batch, sequence].
     mutating func answer(_ hidden: Value) throws -> [Value] {
         let scores = try layers.linear("qa_outputs", hidden, from: config.width, to: 2)
-        return try layers.in("qa_outputs") { layers in
-            try (0..<2).map { index in
-                let column = try layers.apply(
-                    Slice(begin: [0, 0, .fixed(index)], sizes: ["batch", "sequence", 1]), scores)
-                return try layers.apply(Reshape(to: ["batch", "sequence"]), column)
-            }
-        }
+        return try layers.in("qa_outputs") { try $0.columns(of: scores, count: 2) }
     }
 
     /// Returns scores F32[batch, 2] for whether a second text follows the first one.

@@ -8,6 +8,14 @@ extension LayerBuilder {
         return try apply(Reshape(to: [batch, .fixed(width)]), token)
     }
 
+    /// Splits F32[batch, sequence, count] into F32[batch, sequence] each.
+    mutating func columns(of x: Value, count: Int) throws -> [Value] {
+        try (0..<count).map { index in
+            let column = try apply(Slice(begin: [0, 0, .fixed(index)], sizes: ["batch", "sequence", 1]), x)
+            return try apply(Reshape(to: ["batch", "sequence"]), column)
+        }
+    }
+
     /// Returns 0, 1, 2, ... as F32[length, 1]; `length` is at most `largest`.
     mutating func positions(_ length: Dimension, largest: Int) throws -> Value {
         let table = HostTensor((0..<largest).map(Float.init), [largest, 1])

@@ -7,7 +7,7 @@ struct Bert: BertFamily {
     static let classes: KeyValuePairs<String, BertHead> = [
         "BertModel": .model, "BertForMaskedLM": .maskedLM, "BertForSequenceClassification": .sequenceClassification,
         "BertForTokenClassification": .tokenClassification, "BertForQuestionAnswering": .questionAnswering,
-        "BertForPreTraining": .pretraining,
+        "BertForPreTraining": .pretraining, "BertForMultipleChoice": .multipleChoice,
     ]
     static let inertFields = BertConfiguration.inertFields
     static let names = BertNames(

@@ -8,6 +8,7 @@ struct DistilBert: BertFamily {
         "DistilBertModel": .model, "DistilBertForMaskedLM": .maskedLM,
         "DistilBertForSequenceClassification": .sequenceClassification,
         "DistilBertForTokenClassification": .tokenClassification, "DistilBertForQuestionAnswering": .questionAnswering,
+        "DistilBertForMultipleChoice": .multipleChoice,
     ]
     static let inertFields = [
         InertFields("says how the table of positions began; it is stored", ["sinusoidal_pos_embds"]),

@@ -11,6 +11,7 @@ struct MPNet: BertFamily {
     static let classes: KeyValuePairs<String, BertHead> = [
         "MPNetModel": .model, "MPNetForMaskedLM": .maskedLM, "MPNetForSequenceClassification": .sequenceClassification,
         "MPNetForTokenClassification": .tokenClassification, "MPNetForQuestionAnswering": .questionAnswering,
+        "MPNetForMultipleChoice": .multipleChoice,
     ]
     static let inertFields =
         BertConfiguration.inertFields + [InertFields("the model has no segments", ["type_vocab_size"])]
@@ -19,7 +20,8 @@ struct MPNet: BertFamily {
         words: .init(
             dense: "lm_head.dense", norm: "lm_head.layer_norm", decoder: "lm_head.decoder", otherBias: "lm_head.bias",
             activation: Gelu(.erf)),
-        labels: .init(dense: "classifier.dense", output: "classifier.out_proj"))
+        labels: .init(dense: "classifier.dense", output: "classifier.out_proj"),
+        choices: .init(dense: "pooler.dense", output: "classifier"))
 
     func configuration(_ file: JSONField) throws -> BertConfiguration {
         let layerNames = EncoderLayers.Names(

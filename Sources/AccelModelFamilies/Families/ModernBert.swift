@@ -6,22 +6,25 @@ import AccelTensors
 /// layers.
 ///
 /// Inputs: `input_ids` and `attention_mask`, both I64[batch, sequence]. Outputs of the bare model: `last_hidden_state`
-/// F32[batch, sequence, width] and `sentence_embedding`; output of models with a head: `logits`.
+/// F32[batch, sequence, width] and `sentence_embedding`. Models with a head have the inputs and outputs of `BertFamily`.
 struct ModernBert: ModelFamily {
     enum Architecture: String, CaseIterable {
         case model = "ModernBertModel"
         case maskedLM = "ModernBertForMaskedLM"
         case sequenceClassification = "ModernBertForSequenceClassification"
+        case tokenClassification = "ModernBertForTokenClassification"
+        case questionAnswering = "ModernBertForQuestionAnswering"
+        case multipleChoice = "ModernBertForMultipleChoice"
 
         var role: FunctionRole {
             switch self {
             case .model: .encode
             case .maskedLM: .fillMask
-            case .sequenceClassification: .classify
+            case .sequenceClassification, .tokenClassification, .questionAnswering, .multipleChoice: .classify
             }
         }
     }
-    static let version = 2
+    static let version = 3
     static let modelTypes = ["modernbert"]
     static let buildsSentencePooling = true
     static let architectures = Architecture.allCases.map(\.rawValue)
@@ -50,7 +53,7 @@ struct ModernBert: ModelFamily {
             switch architecture {
             case .model: ["head.", "decoder.", "classifier."]
             case .maskedLM: ["classifier."]
-            case .sequenceClassification: ["decoder."]
+            default: ["decoder."]
             }
         names.explain("belongs to a head that \(architecture.rawValue) does not have") { name in
             heads.contains(where: name.hasPrefix)
@@ -58,7 +61,7 @@ struct ModernBert: ModelFamily {
         if architecture == .maskedLM {
             names.tie(head: ModernBertGraph.decoder, words: ModernBertGraph.tokens, isTied: config.tiesHead)
         }
-        var graph = ModernBertGraph(config: config, role: architecture.role, names: names)
+        var graph = try ModernBertGraph(config: config, architecture, names: names)
         let hidden = try graph.encoded()
         switch architecture {
         case .model:
@@ -70,10 +73,18 @@ struct ModernBert: ModelFamily {
             graph.layers.builder.output(
                 "logits", try graph.words(try graph.head(hidden)), .logits(over: .vocabulary))
         case .sequenceClassification:
-            let pooled = try graph.head(try graph.pooled(hidden))
+            let logits = try graph.scores(try graph.pooled(hidden), count: config.labels)
+            graph.layers.builder.output("logits", logits, .logits(over: .labels))
+        case .tokenClassification:
             graph.layers.builder.output(
-                "logits", try graph.layers.linear("classifier", pooled, from: width, to: config.labels),
-                .logits(over: .labels))
+                "logits", try graph.scores(hidden, count: config.labels), .logits(over: .labels))
+        case .questionAnswering:
+            let scores = try graph.scores(hidden, count: 2)
+            for (name, bounds) in zip(["start_logits", "end_logits"], try graph.layers.columns(of: scores, count: 2)) {
+                graph.layers.builder.output(name, bounds, .logits(over: .positions))
+            }
+        case .multipleChoice:
+            graph.layers.builder.output("logits", try graph.choices(hidden), .logits(over: .choices))
         }
         names = graph.layers.names
         return [try graph.layers.builder.finish()]
@@ -82,7 +93,7 @@ struct ModernBert: ModelFamily {
 
 /// The checked configuration of ModernBERT models.
 struct ModernBertConfiguration {
-    let encoder: EncoderLayers
+    var encoder: EncoderLayers
     /// For each layer, whether it attends to all tokens.
     let seesAll: [Bool]
     /// The distance that a layer with a window attends to in either direction.

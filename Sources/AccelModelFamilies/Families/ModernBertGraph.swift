@@ -7,9 +7,11 @@ import func AccelPlatform.powf
 struct ModernBertGraph {
     static let tokens = "embeddings.tok_embeddings.weight"
     static let decoder = "decoder.weight"
-    let config: ModernBertConfiguration
+    private(set) var config: ModernBertConfiguration
     var layers: LayerBuilder
-    /// I64[batch, sequence]
+    /// The number of texts: `batch`, or that of all choices.
+    let texts: Dimension
+    /// I64[texts, sequence]
     let mask: Value
     private let tokens: Value
 
@@ -23,22 +25,21 @@ struct ModernBertGraph {
 
     private var width: Int { config.encoder.width }
 
-    init(config: ModernBertConfiguration, role: FunctionRole, names: TensorNames) {
-        self.config = config
-        let dimensions = [
-            Program.FreeDimension("batch", usual: [1, 8]),
-            Program.FreeDimension(
-                "sequence", usual: [min(128, config.positions), min(512, config.positions)],
-                maximum: config.positions),
-        ]
+    init(config: ModernBertConfiguration, _ architecture: ModernBert.Architecture, names: TensorNames) throws {
+        let usual = [min(128, config.positions), min(512, config.positions)]
+        let ports = TextPorts(
+            choices: architecture == .multipleChoice,
+            sequence: .init("sequence", usual: usual, maximum: config.positions))
         layers = LayerBuilder(
-            builder: ProgramBuilder(name: "model", dimensions: dimensions, role: role), names: names)
-        let type = TensorType(.int64, ["batch", "sequence"])
-        tokens = layers.builder.input("input_ids", type, .tokens(vocabulary: config.vocabulary))
-        mask = layers.builder.input("attention_mask", type, .attentionMask(.onesCount))
+            builder: ProgramBuilder(name: "model", dimensions: ports.dimensions, role: architecture.role), names: names)
+        texts = ports.texts
+        tokens = try ports.input("input_ids", .tokens(vocabulary: config.vocabulary), in: &layers)
+        mask = try ports.input("attention_mask", .attentionMask(.onesCount), in: &layers)
+        self.config = config
+        self.config.encoder.batch = texts
     }
 
-    /// Returns the final hidden states, F32[batch, sequence, width].
+    /// Returns the final hidden states, F32[texts, sequence, width].
     mutating func encoded() throws -> Value {
         let words = try layers.weight(Self.tokens, [config.vocabulary, width])
         let word = try layers.in("embeddings") { [tokens] in try $0.apply(Gather(), words, tokens) }
@@ -64,9 +65,9 @@ struct ModernBertGraph {
     }
 
     private mutating func surroundings(_ name: String, reach: Int?, base: Double) throws -> Surroundings {
-        try layers.in(name) { [config, mask] layers in
+        try layers.in(name) { [config, mask, texts] layers in
             let isText = try layers.apply(Cast(to: .float32), try layers.apply(Cast(to: .bool), mask))
-            var flags = try layers.apply(Reshape(to: ["batch", 1, 1, "sequence"]), isText)
+            var flags = try layers.apply(Reshape(to: [texts, 1, 1, "sequence"]), isText)
             let queries = try layers.positions("sequence", largest: config.positions)
             if let reach {
                 let keys = try layers.apply(Reshape(to: [1, "sequence"]), queries)
@@ -80,7 +81,7 @@ struct ModernBertGraph {
                 Select(), try layers.apply(Cast(to: .bool), flags), layers.builder.literal(0),
                 layers.builder.literal(-Float.greatestFiniteMagnitude))
             let any = try layers.apply(
-                Reshape(to: ["batch", reach == nil ? 1 : "sequence", 1]),
+                Reshape(to: [texts, reach == nil ? 1 : "sequence", 1]),
                 try layers.apply(Reduce(.max, axes: [3]), flags))
             let pairs = config.encoder.width / config.encoder.heads / 2
             let frequencies = (0..<pairs).map { 1 / powf(Float(base), Float(2 * $0) / Float(2 * pairs)) }
@@ -128,10 +129,10 @@ struct ModernBertGraph {
         _ name: String, _ x: Value, count: Int, width: Int, isBiased: Bool
     ) throws -> [Value] {
         let all = try layers.linear(name, x, from: self.width, to: count * width, isBiased: isBiased)
-        return try layers.in(name) { layers in
+        return try layers.in(name) { [texts] layers in
             try (0..<count).map { index in
                 try layers.apply(
-                    Slice(begin: [0, 0, .fixed(index * width)], sizes: ["batch", "sequence", .fixed(width)]), all)
+                    Slice(begin: [0, 0, .fixed(index * width)], sizes: [texts, "sequence", .fixed(width)]), all)
             }
         }
     }
@@ -143,12 +144,30 @@ struct ModernBertGraph {
         return try norm("head.norm", active)
     }
 
-    /// Returns the first token, or the mean over tokens, F32[batch, width].
+    /// Returns the scores of classes, [..., count], of hidden states [..., width].
+    mutating func scores(_ x: Value, count: Int) throws -> Value {
+        try layers.linear("classifier", try head(x), from: width, to: count)
+    }
+
+    /// Returns a score for each of the choices, F32[batch, choices]: that of its first token which is not padding, or of the mean.
+    mutating func choices(_ hidden: Value) throws -> Value {
+        let pooled =
+            config.poolsMean
+            ? try self.pooled(hidden)
+            : try SentencePooling(modes: [.cls]).apply(
+                to: hidden, mask: mask, texts: texts, positions: config.positions, in: &layers)
+        let scores = try scores(pooled, count: 1)
+        return try layers.in("classifier") { try $0.apply(Reshape(to: ["batch", "choices"]), scores) }
+    }
+
+    /// Returns the first token, or the mean over tokens, F32[texts, width].
     mutating func pooled(_ x: Value) throws -> Value {
-        try layers.in("pooled") { [config, mask] layers in
-            guard config.poolsMean else { return try layers.firstToken(x, width: config.encoder.width) }
+        try layers.in("pooled") { [config, mask, texts] layers in
+            guard config.poolsMean else {
+                return try layers.firstToken(x, width: config.encoder.width, batch: texts)
+            }
             let weights = try layers.apply(
-                Reshape(to: ["batch", "sequence", 1]), try layers.apply(Cast(to: .float32), mask))
+                Reshape(to: [texts, "sequence", 1]), try layers.apply(Cast(to: .float32), mask))
             let sum = Reduce(.sum, axes: [1], keepsAxes: false)
             let total = try layers.apply(sum, try layers.apply(Multiply(), x, weights))
             return try layers.apply(Divide(), total, try layers.apply(sum, weights))

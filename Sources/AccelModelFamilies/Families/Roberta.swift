@@ -9,12 +9,15 @@ struct Roberta: BertFamily {
         "RobertaModel": .model, "RobertaForMaskedLM": .maskedLM,
         "RobertaForSequenceClassification": .sequenceClassification,
         "RobertaForTokenClassification": .tokenClassification, "RobertaForQuestionAnswering": .questionAnswering,
+        "RobertaForMultipleChoice": .multipleChoice,
         "XLMRobertaModel": .model,
         "XLMRobertaForMaskedLM": .maskedLM, "XLMRobertaForSequenceClassification": .sequenceClassification,
         "XLMRobertaForTokenClassification": .tokenClassification, "XLMRobertaForQuestionAnswering": .questionAnswering,
+        "XLMRobertaForMultipleChoice": .multipleChoice,
         "CamembertModel": .model, "CamembertForMaskedLM": .maskedLM,
         "CamembertForSequenceClassification": .sequenceClassification,
         "CamembertForTokenClassification": .tokenClassification, "CamembertForQuestionAnswering": .questionAnswering,
+        "CamembertForMultipleChoice": .multipleChoice,
     ]
     static let inertFields = BertConfiguration.inertFields
     static let names = BertNames(
@@ -23,7 +26,8 @@ struct Roberta: BertFamily {
             dense: "lm_head.dense", norm: "lm_head.layer_norm", decoder: "lm_head.decoder", otherBias: "lm_head.bias",
             // In transformers this does not depend on the configuration.
             activation: Gelu(.erf)),
-        labels: .init(dense: "classifier.dense", output: "classifier.out_proj"))
+        labels: .init(dense: "classifier.dense", output: "classifier.out_proj"),
+        choices: .init(dense: "pooler.dense", output: "classifier"))
 
     func configuration(_ file: JSONField) throws -> BertConfiguration {
         let isRoberta = try file["model_type"].string(default: "roberta") == "roberta"

@@ -34,6 +34,8 @@ extension Role {
         case positions
         /// The texts of a batch, for each image.
         case texts
+        /// The texts of a group, of which one is chosen.
+        case choices
     }
     /// The keys or the values of an attention layer.
     public enum AttentionHalf: String, Sendable {
@@ -70,15 +72,15 @@ extension Role {
         }
     }
 
-    /// Token identifiers: I64[batch, positions], from 0 to `vocabulary` - 1.
+    /// Token identifiers: I64[batch, positions], or I64[batch, choices, positions] for groups of texts, from 0 to `vocabulary` - 1.
     public static func tokens(vocabulary: Int) -> Role { Role(.tokens, ["vocabulary": .integer(vocabulary)]) }
     /// The position of a block's first token: I64[1], from 0 to the cache length minus the block length.
     public static let position = Role(.position)
-    /// An attention mask: I64[batch, positions].
+    /// An attention mask, of the shape of the tokens.
     public static func attentionMask(_ convention: MaskConvention) -> Role {
         Role(.attentionMask, ["convention": .word(convention.rawValue)])
     }
-    /// Segment identifiers: I64[batch, positions], from 0 to `count` - 1.
+    /// Segment identifiers, of the shape of the tokens, from 0 to `count` - 1.
     public static func tokenTypes(count: Int) -> Role { Role(.tokenTypes, ["count": .integer(count)]) }
     /// Images: F32[batch, channels, height, width].
     /// - Parameter normalisation: nil if the model does not state its preprocessing.

@@ -52,12 +52,12 @@ public struct RoleRule: Sendable {
 
     /// The rules of every kind but `opaque`, which fits any port.
     public static let all: [RoleRule] = [
-        RoleRule(.tokens, [.input], .int64, 2...2, positions: 1, ["vocabulary": .integer]),
+        RoleRule(.tokens, [.input], .int64, 2...3, positions: 1, ["vocabulary": .integer]),
         RoleRule(.position, [.input], .int64, 1...1),
         RoleRule(
-            .attentionMask, [.input], .int64, 2...2, positions: 1,
+            .attentionMask, [.input], .int64, 2...3, positions: 1,
             ["convention": .word([Role.MaskConvention.onesCount.rawValue])]),
-        RoleRule(.tokenTypes, [.input], .int64, 2...2, positions: 1, ["count": .integer]),
+        RoleRule(.tokenTypes, [.input], .int64, 2...3, positions: 1, ["count": .integer]),
         RoleRule(.pixels, [.input], .float32, 4...4, optional: ["mean": .numbers, "deviation": .numbers]),
         RoleRule(.audio, [.input, .output], .float32, 2...3, ["rate": .integer]),
         RoleRule(
@@ -71,7 +71,7 @@ public struct RoleRule: Sendable {
         RoleRule(.energy, [.input], .float32, 2...2),
         RoleRule(
             .logits, [.output], .float32, 2...3, positions: 1,
-            ["over": .word(["vocabulary", "labels", "texts", "positions"])],
+            ["over": .word(["vocabulary", "labels", "texts", "positions", "choices"])],
             optional: ["positions": .word(["last"])]),
         RoleRule(.hiddenStates, [.input, .output], .float32, 3...3, positions: 1),
         RoleRule(.pooled, [.output], .float32, 2...2),
