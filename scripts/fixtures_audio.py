@@ -17,7 +17,8 @@ import numpy
 import safetensors.torch
 import snac
 import torch
-from transformers import HubertConfig, HubertForCTC, Wav2Vec2Config, Wav2Vec2Model
+from transformers import (
+    HubertConfig, HubertForCTC, HubertForSequenceClassification, Wav2Vec2Config, Wav2Vec2ForSequenceClassification, Wav2Vec2Model)
 
 import cases
 
@@ -157,6 +158,25 @@ def hubert_stable():
     make_speech("hubert_stable", HubertForCTC(config), "logits", (1, 257), 42)
 
 
+def wav2vec2_labels():
+    config = Wav2Vec2Config(**SPEECH, num_conv_pos_embeddings=8, classifier_proj_size=10, id2label={0: "calm", 1: "glad", 2: "sad"},
+                            label2id={"calm": 0, "glad": 1, "sad": 2})
+    make_speech("wav2vec2_labels", Wav2Vec2ForSequenceClassification(config), "logits", (2, 290), 43)
+
+
+def hubert_labels():
+    """The sum of all layers, with norms before them."""
+    config = HubertConfig(**SPEECH, num_conv_pos_embeddings=8, feat_extract_norm="layer", do_stable_layer_norm=True,
+                          use_weighted_layer_sum=True, classifier_proj_size=14, num_labels=5)
+    make_speech("hubert_labels", HubertForSequenceClassification(config), "logits", (1, 263), 44)
+
+
+def wav2vec2_sum():
+    """The sum of all layers, with norms after them."""
+    config = Wav2Vec2Config(**SPEECH, num_conv_pos_embeddings=8, use_weighted_layer_sum=True, classifier_proj_size=9, num_labels=4)
+    make_speech("wav2vec2_sum", Wav2Vec2ForSequenceClassification(config), "logits", (2, 271), 45)
+
+
 # --- Kokoro
 
 def istftnet():
@@ -256,7 +276,8 @@ def kokoro_small():
     store("kokoro_small", tensors, config, inputs, outputs, references, family="kokoro", seed=seed)
 
 
-FIXTURE = [snac_plain, snac_windows, snac_chunks, wav2vec2_odd, hubert_stable, kokoro_small]
+FIXTURE = [
+    snac_plain, snac_windows, snac_chunks, wav2vec2_odd, hubert_stable, wav2vec2_labels, hubert_labels, wav2vec2_sum, kokoro_small]
 
 
 def main(names):

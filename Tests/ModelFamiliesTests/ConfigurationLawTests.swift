@@ -97,7 +97,8 @@ struct ConfigurationLawTests {
     private static let oneOfEach = [
         "bert_base", "bert_mlm", "distilbert_seqcls", "roberta_model", "mpnet_model", "modernbert_seqcls", "llama_yarn",
         "llama_llama3", "mistral_window", "qwen2_window", "qwen3_small", "phi3_long", "gemma_early", "gemma3_old",
-        "whisper_small", "wav2vec2_odd", "hubert_stable", "snac_windows", "kokoro_small", "vit_leftover", "vit_tall",
+        "whisper_small", "wav2vec2_odd", "hubert_stable", "hubert_labels", "snac_windows", "kokoro_small",
+        "vit_leftover", "vit_tall",
         "clip_end", "cliptext_projected", "clipvision_plain", "siglip_both", "siglip_headless",
     ]
 
@@ -136,11 +137,14 @@ struct ConfigurationLawTests {
         Explained(
             paths: ["classifier_pooling", "classifier_activation", "classifier_bias", "decoder_bias"],
             reason: "belongs to heads that the class does not have"),
+        Explained(
+            paths: ["use_weighted_layer_sum", "classifier_proj_size"],
+            reason: "belongs to a head that the class does not have"),
         Explained(paths: ["projection_dim"], reason: "the class has no projection"),
         Explained(paths: ["original_max_position_embeddings"], reason: "the kind of rotary embedding does not use it"),
         Explained(
             paths: ["vocab_size"], reason: "the class has no head",
-            holds: { $0.architecture.hasSuffix("Model") }),
+            holds: { model in ["Model", "ForSequenceClassification"].contains { model.architecture.hasSuffix($0) } }),
         Explained(paths: ["encoder_dim", "encoder_rates"], reason: "latent_dim says what they would decide"),
         Explained(paths: ["use_sliding_window"], reason: "no layer has a window"),
         Explained(

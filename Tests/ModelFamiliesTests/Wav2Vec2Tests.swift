@@ -18,7 +18,30 @@ struct Wav2Vec2Tests {
     func accounting(subject: ParityCase) throws {
         let model = try subject.model()
         try subject.expectAccount(of: model)
-        #expect(model.unused.allSatisfy { $0.reason == "hides parts of the audio in training" })
+        let reasons = ["hides parts of the audio in training", "the sum of all layers does not read it"]
+        #expect(model.unused.allSatisfy { reasons.contains($0.reason) })
+    }
+
+    @Test(
+        "A classifier of audio that takes another mean, or weighs its layers otherwise, is noticed",
+        arguments: ["wav2vec2_labels", "wav2vec2_sum", "hubert_labels"])
+    func labels(fixture: String) throws {
+        let subject = ParityCase(folder: Fixtures.path(fixture))
+        let model = try subject.model()
+        #expect(model.programs[0].interface.role == .classify)
+        #expect(model.programs[0].interface.outputs == ["logits": .logits(over: .labels)])
+        let deviations = try subject.deviations(of: model) { program in
+            try program.rewriting { node, inputs, builder in
+                switch node.operation {
+                case let mean as Reduce where mean.kind == .mean && fixture == "wav2vec2_labels":
+                    return [try builder.apply(Reduce(.max, axes: [1], keepsAxes: false), inputs)]
+                case is Softmax:
+                    return [try builder.apply(Multiply(), [inputs[0], inputs[0]])]
+                default: return nil
+                }
+            }
+        }
+        #expect(deviations.contains { $0.inNoise > 40 })
     }
 
     /// A change of the program that parity has to notice.

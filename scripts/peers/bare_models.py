@@ -48,13 +48,17 @@ CASES = {
     "CLIPTextModelWithProjection": CLIP["text_config"], "CLIPVisionModel": CLIP["vision_config"],
     "CLIPVisionModelWithProjection": CLIP["vision_config"], "SiglipModel": SIGLIP, "SiglipVisionModel": IMAGE, "Wav2Vec2Model": WAV2VEC2,
     "Wav2Vec2ForCTC": WAV2VEC2, "HubertModel": WAV2VEC2, "HubertForCTC": WAV2VEC2,
+    "Wav2Vec2ForSequenceClassification": WAV2VEC2, "HubertForSequenceClassification": dict(WAV2VEC2, use_weighted_layer_sum=True),
+    "ModernBertForTokenClassification": MODERN, "ModernBertForQuestionAnswering": MODERN, "ModernBertForMultipleChoice": MODERN,
+    "BertForMultipleChoice": BERT, "DistilBertForMultipleChoice": DISTILBERT, "RobertaForMultipleChoice": BERT,
+    "MPNetForMultipleChoice": TEXT,
 }
 # Layer norms of features, and norms first.
 STABLE = dict(WAV2VEC2, feat_extract_norm="layer", do_stable_layer_norm=True, conv_bias=True)
 for kind in ("Wav2Vec2Model", "HubertModel"):
     CASES[f"{kind} stable"] = STABLE
 # The numbers of dimensions; images and texts of one batch are the same number.
-NUMBERS = dict(batch=1, images=1, texts=1, sequence=9, tokens=9, cache=9, frames=16, samples=60)
+NUMBERS = dict(batch=1, choices=2, images=1, texts=1, sequence=9, tokens=9, cache=9, frames=16, samples=60)
 # What transformers calls the outputs that have another name in a result of accelc.
 RENAMED = {"encoder.last_hidden_state": "encoder_last_hidden_state", "decoder.last_hidden_state": "last_hidden_state"}
 
@@ -83,6 +87,8 @@ def inputs(kind):
         return dict(pixel_values=pixels)
     if kind.startswith("Siglip"):
         return dict(input_ids=ids, pixel_values=pixels)
+    if kind.endswith("MultipleChoice"):
+        ids = torch.stack([ids, ids.flip(1)], 1)
     texts = dict(input_ids=ids, attention_mask=torch.ones_like(ids))
     if kind.startswith("CLIP"):
         return texts if "Text" in kind else dict(texts, pixel_values=pixels)
@@ -127,7 +133,8 @@ def found(kind, folder, scratch):
            "-o", package)
     manifest = json.loads((package / "manifest.json").read_text())
     feed = dict(inputs(kind), position=torch.zeros(1, dtype=torch.int64))
-    feed["token_type_ids"] = torch.zeros(1, 9, dtype=torch.int64)
+    if "input_ids" in feed:
+        feed["token_type_ids"] = torch.zeros_like(feed["input_ids"])
     outputs = {}
     together = kind.startswith("Whisper") or len(manifest["functions"]) == 1
     for function in [None] if together else manifest["functions"]:

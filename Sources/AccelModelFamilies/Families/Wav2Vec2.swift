@@ -2,12 +2,13 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// wav2vec 2.0 and HuBERT: encoders of raw audio at 16 kHz, and their CTC head.
+/// wav2vec 2.0 and HuBERT: encoders of raw audio at 16 kHz, their CTC head, and classifiers of audio.
 ///
 /// Input: `input_values` F32[batch, samples], normalised as by the model's feature extractor, and of exactly the length
 /// of the audio: the base models take means over the whole input, padding included. Output: `last_hidden_state`
-/// F32[batch, frames, width], or with the head `logits` F32[batch, frames, vocabulary].
+/// F32[batch, frames, width], with the CTC head `logits` F32[batch, frames, vocabulary], and for a classifier `logits` F32[batch, labels].
 struct Wav2Vec2: ModelFamily {
+    static let version = 2
     static let modelTypes = ["wav2vec2", "hubert"]
     static let architectures = Wav2Vec2Configuration.Architecture.allCases.map(\.rawValue)
     static let inertFields: [InertFields] =
@@ -24,11 +25,8 @@ struct Wav2Vec2: ModelFamily {
                     "ctc_loss_reduction", "ctc_zero_infinity", "freeze_feat_extract_train",
                 ]),
             InertFields(
-                "belongs to classifiers of audio",
-                [
-                    "use_weighted_layer_sum", "classifier_proj_size", "tdnn_dim", "tdnn_kernel", "tdnn_dilation",
-                    "xvector_output_dim",
-                ]),
+                "belongs to models of speakers",
+                ["tdnn_dim", "tdnn_kernel", "tdnn_dilation", "xvector_output_dim"]),
             InertFields(
                 "describes an adapter, which add_adapter asks for",
                 ["adapter_kernel_size", "adapter_stride", "num_adapter_layers", "output_hidden_size"]),
@@ -44,12 +42,20 @@ struct Wav2Vec2: ModelFamily {
         }
         // Heads that classify audio, frames or speakers. Speaker models have a linear layer with the name of the
         // encoder's first part.
+        let head = config.architecture.head
         let heads =
-            ["projector.", "classifier.", "tdnn.", "objective.", "layer_weights"]
-            + (config.architecture.hasHead ? [] : ["lm_head."])
+            ["tdnn.", "objective."] + (head == .characters ? [] : ["lm_head."])
+            + (head == .labels ? [] : ["projector.", "classifier."])
+            + (head == .labels && config.sumsLayers ? [] : ["layer_weights"])
         names.explain("belongs to a head that \(config.architecture.rawValue) does not have") { name in
             heads.contains(where: name.hasPrefix)
                 || name == "feature_extractor.weight" || name == "feature_extractor.bias"
+        }
+        if head == .labels, config.sumsLayers, config.isStable {
+            names.explain("the sum of all layers does not read it") { $0.hasPrefix("encoder.layer_norm.") }
+            names.remark(
+                "the sum of all layers takes the last one before the final norm, as transformers 5; version 4 took it "
+                    + "after that norm")
         }
         let dimensions = [
             Program.FreeDimension("batch", usual: [1]), .init("samples", usual: [16000, 160_000]),
@@ -59,14 +65,16 @@ struct Wav2Vec2: ModelFamily {
                 config: config,
                 layers: LayerBuilder(
                     builder: ProgramBuilder(
-                        name: part, dimensions: dimensions,
-                        role: config.architecture.hasHead ? .transcribe : .encode), names: names))
-            let hidden = try graph.encoder(try graph.features())
-            if config.architecture.hasHead {
+                        name: part, dimensions: dimensions, role: head.role), names: names))
+            switch head {
+            case .none:
+                graph.layers.builder.output(
+                    "last_hidden_state", try graph.encoder(try graph.features()), .hiddenStates)
+            case .characters:
+                let hidden = try graph.encoder(try graph.features())
                 let logits = try graph.layers.linear("lm_head", hidden, from: config.width, to: config.vocabulary)
                 graph.layers.builder.output("logits", logits, .logits(over: .vocabulary))
-            } else {
-                graph.layers.builder.output("last_hidden_state", hidden, .hiddenStates)
+            case .labels: graph.layers.builder.output("logits", try graph.labels(), .logits(over: .labels))
             }
             names = graph.layers.names
             return try graph.layers.builder.finish()
@@ -81,8 +89,28 @@ struct Wav2Vec2Configuration {
         case ctc = "Wav2Vec2ForCTC"
         case hubert = "HubertModel"
         case hubertCTC = "HubertForCTC"
+        case classifier = "Wav2Vec2ForSequenceClassification"
+        case hubertClassifier = "HubertForSequenceClassification"
 
-        var hasHead: Bool { self == .ctc || self == .hubertCTC }
+        var head: Head {
+            switch self {
+            case .model, .hubert: .none
+            case .ctc, .hubertCTC: .characters
+            case .classifier, .hubertClassifier: .labels
+            }
+        }
+    }
+    /// The scores that the model gives.
+    enum Head {
+        case none, characters, labels
+
+        var role: FunctionRole {
+            switch self {
+            case .none: .encode
+            case .characters: .transcribe
+            case .labels: .classify
+            }
+        }
     }
     struct FeatureLayer {
         let width: Int
@@ -107,6 +135,11 @@ struct Wav2Vec2Configuration {
     /// Norms come before the layers; if false, after them.
     let isStable: Bool
     let vocabulary: Int
+    /// A classifier reads the weighted sum of all layers; if false, the last one.
+    let sumsLayers: Bool
+    /// The width of the layer before that of a classifier's labels.
+    let projection: Int
+    let labels: Int
 
     init(_ config: JSONField) throws {
         let isHubert = try config["model_type"].string() == "hubert"
@@ -154,6 +187,9 @@ struct Wav2Vec2Configuration {
         }
         isStable = try config["do_stable_layer_norm"].bool(default: false)
         vocabulary = try config["vocab_size"].int(in: 1...1 << 24, default: 32)
+        sumsLayers = try config["use_weighted_layer_sum"].bool(default: false)
+        projection = try config["classifier_proj_size"].int(in: 1...1 << 16, default: 256)
+        labels = try config.labelCount()
         try config.refuse([
             ("add_adapter", try config["add_adapter"].bool(default: false), "an adapter behind the encoder"),
             ("adapter_attn_dim", config["adapter_attn_dim"].exists, "attention adapters"),

@@ -48,9 +48,17 @@ struct Wav2Vec2Graph {
 
     /// Returns the final hidden states, F32[batch, frames, width].
     mutating func encoder(_ features: Value) throws -> Value {
+        let last = try states(features)[config.layers]
+        guard config.isStable else { return last }
+        return try layers.layerNorm("encoder.layer_norm", last, width: config.width, epsilon: config.epsilon)
+    }
+
+    /// Returns the input of the first layer, and the output of each, F32[batch, frames, width].
+    mutating func states(_ features: Value) throws -> [Value] {
         let (width, epsilon) = (config.width, config.epsilon)
         var x = try withPositions(features)
         if !config.isStable { x = try layers.layerNorm("encoder.layer_norm", x, width: width, epsilon: epsilon) }
+        var states = [x]
         for index in 0..<config.layers {
             let name = "encoder.layers.\(index)"
             if config.isStable {
@@ -69,9 +77,9 @@ struct Wav2Vec2Graph {
                 x = try adding(x, name) { try $0.feedForward("\(name).feed_forward", x) }
                 x = try layers.layerNorm("\(name).final_layer_norm", x, width: width, epsilon: epsilon)
             }
+            states.append(x)
         }
-        return config.isStable
-            ? try layers.layerNorm("encoder.layer_norm", x, width: width, epsilon: epsilon) : x
+        return states
     }
 
     private mutating func adding(_ x: Value, _ name: String, _ body: (inout Self) throws -> Value) throws -> Value {
