@@ -1,4 +1,4 @@
-"""Makes Tests/Fixtures/{sentence,reranker}_*: tiny seeded sentence encoders, and decoders that classify texts, each with goldens of
+"""Makes Tests/Fixtures/{sentence,reranker}_* and twoway_gemma3: tiny seeded sentence encoders, and decoders that classify texts, each with goldens of
 transformers and sentence-transformers.
 
 usage: fixtures_sentences.py [NAME...]       (default: all; wants torch, transformers, sentence-transformers, safetensors, numpy)
@@ -38,6 +38,21 @@ FIXTURE = {
         kind="BertModel", config=fixtures.TINY, mode="cls", after=[
             lambda: modules.Dense(24, 10, activation_function=torch.nn.Tanh()), modules.Normalize],
         texts=[(5, RIGHT), (8, RIGHT)]),
+    # Tokens attend to those after them, within half of a window in two of three layers: EmbeddingGemma.
+    "sentence_gemma3": dict(
+        kind="Gemma3TextModel", config=dict(
+            fixtures_decoders.SMALL, vocab_size=53, num_hidden_layers=3, head_dim=8, query_pre_attn_scalar=20, sliding_window=6,
+            use_bidirectional_attention=True, layer_types=["sliding_attention", "full_attention", "sliding_attention"]),
+        mode="mean", after=[
+            lambda: modules.Dense(24, 32, bias=False, activation_function=torch.nn.Identity()),
+            lambda: modules.Dense(32, 12, bias=False, activation_function=torch.nn.Identity()), modules.Normalize],
+        texts=[(12, RIGHT), (5, RIGHT), (8, LEFT)]),
+    # The same without modules: hidden states.
+    "twoway_gemma3": dict(
+        kind="Gemma3TextModel", config=dict(
+            fixtures_decoders.SMALL, vocab_size=53, num_hidden_layers=2, head_dim=8, query_pre_attn_scalar=20, sliding_window=5,
+            use_bidirectional_attention=True, layer_types=["full_attention", "sliding_attention"]),
+        texts=[(9, RIGHT), (9, RIGHT)]),
     # Two poolings, and two dense layers, of which the first has neither bias nor function.
     "sentence_qwen2_dense": dict(
         kind="Qwen2Model", config=DECODER, mode=("mean", "lasttoken"), after=[

@@ -153,7 +153,12 @@ struct DecoderMutationTests {
             sentence: "config.json, field layer_types: names sliding_attention, but the model has no sliding window"),
         Refusal(
             fixture: "gemma3_old", field: "attn_logit_softcapping", value: 50,
-            sentence: "config.json, field attn_logit_softcapping: only null or false is supported"),
+            sentence: "config.json, field attn_logit_softcapping: a softcap of attention scores is not supported"),
+        Refusal(
+            fixture: "gemma3_old", field: "use_bidirectional_attention", value: true,
+            sentence:
+                "config.json, field use_bidirectional_attention: a model that generates text by tokens that attend to "
+                + "those after them is not supported"),
         Refusal(
             fixture: "mistral_window", field: "architectures", value: ["MixtralForCausalLM"],
             sentence: "config.json, field architectures[0]: the architecture \"MixtralForCausalLM\" is not "

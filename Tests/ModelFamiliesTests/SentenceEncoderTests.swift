@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Sentence encoders, and decoders that classify texts, against transformers and sentence-transformers")
 struct SentenceEncoderTests {
-    static let cases = ParityCase.all(["sentence_", "reranker_"])
+    static let cases = ParityCase.all(["sentence_", "reranker_", "twoway_"])
 
     @Test(
         "every golden output is within 4 times the framework's own noise", arguments: cases, ParityCase.Engine.allCases)
@@ -16,7 +16,7 @@ struct SentenceEncoderTests {
     }
 
     @Test("the tests carry the cases that they rely on")
-    func fixturesAreThere() { #expect(Self.cases.count >= 6) }
+    func fixturesAreThere() { #expect(Self.cases.count >= 8) }
 
     @Test("every tensor is used or listed as unused with a reason", arguments: cases)
     func accounting(subject: ParityCase) throws {
@@ -35,10 +35,11 @@ struct SentenceEncoderTests {
     }
 
     @Test(
-        "A decoder's tokens that attend to those after them, or to all before them where there is a window, are noticed",
+        "A decoder's tokens that attend to all after them, or to all before them where there is a window, are noticed",
         arguments: [
             ("sentence_qwen3", Compare.Relation.lessOrEqual), ("sentence_qwen2", .lessOrEqual),
-            ("sentence_qwen2", .greater),
+            ("sentence_qwen2", .greater), ("sentence_gemma3", .greater), ("sentence_gemma3", .less),
+            ("twoway_gemma3", .less),
         ])
     func attention(fixture: String, relation: Compare.Relation) throws {
         let subject = ParityCase(folder: Fixtures.path(fixture))
@@ -57,6 +58,14 @@ struct SentenceEncoderTests {
         #expect(try checkpoint.model().remarks.isEmpty)
         checkpoint.set("auto_map", ["AutoModel": "modeling_qwen.Qwen2Model"])
         #expect(try checkpoint.model().remarks.contains { $0.hasPrefix("auto_map of config.json names Python code") })
+    }
+
+    @Test("A decoder whose tokens attend to later ones gives hidden states of whole texts, without a cache")
+    func twoWay() throws {
+        let program = try #require(try ParityCase(folder: Fixtures.path("twoway_gemma3")).model().programs.first)
+        #expect(program.interface.role == .encode)
+        #expect(program.outputs.map(\.name) == ["last_hidden_state"])
+        #expect(program.states.isEmpty)
     }
 
     // MARK: - Dense layers

@@ -5,7 +5,8 @@ import AccelPrograms
 struct DecoderConfiguration {
     /// The attention window and the rotary embedding of one layer.
     struct Layer: Equatable {
-        /// The number of positions that a token attends to, up to its own; nil for all.
+        /// The number of positions that a token attends to, up to its own and likewise from its own on where it attends to later tokens;
+        /// nil for all.
         var window: Int?
         var rotary: RotaryEmbedding
     }
@@ -39,6 +40,8 @@ struct DecoderConfiguration {
     var biases = Biases()
     /// The factor of the attention scores.
     var attentionScale: Double
+    /// The field by which tokens attend to those after them, too; nil if they do not. Such a model encodes whole texts only.
+    var attendsToLater: JSONField?
     /// Queries and keys are normalised per head before the rotary embedding.
     var normalisesQueriesAndKeys = false
     /// One linear layer computes queries, keys and values, and one computes gate and up.

@@ -6,8 +6,8 @@ import AccelTensors
 extension DecoderGraph {
     /// Tells of a model class in Python beside the weights, which may differ from that of transformers: in some, tokens attend to those
     /// after them.
-    static func remarkOnCode(_ config: JSONField, in names: inout TensorNames) {
-        guard config["auto_map"]["AutoModel"].exists else { return }
+    static func remarkOnCode(_ file: JSONField, _ config: DecoderConfiguration, in names: inout TensorNames) {
+        guard file["auto_map"]["AutoModel"].exists, config.attendsToLater == nil else { return }
         names.remark(
             "auto_map of config.json names Python code, which is not read: the model is that of transformers, whose tokens "
                 + "attend to those before them only")
@@ -44,7 +44,7 @@ extension DecoderGraph {
         let tokens = builder.input("input_ids", type, .tokens(vocabulary: config.vocabulary))
         let mask = builder.input("attention_mask", type, .attentionMask(.onesCount))
         var graph = try DecoderGraph(config, LayerBuilder(builder: builder, names: names), length: "sequence") {
-            try DecoderPositions(whole: mask, in: &$0)
+            try DecoderPositions(whole: mask, seesLater: config.attendsToLater != nil, in: &$0)
         }
         let hidden = try graph.hidden(tokens)
         try output(&graph, Texts(tokens: tokens, mask: mask, hidden: hidden, longest: longest))

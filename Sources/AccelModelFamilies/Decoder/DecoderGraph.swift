@@ -11,7 +11,8 @@ import AccelTensors
 /// block of all tokens at position 0 computes the full forward pass.
 ///
 /// Whole texts, of sentence encoders and classifiers. Inputs: `input_ids` and `attention_mask`, both I64[batch, sequence], padded on
-/// either side. Output: `sentence_embedding`, or `logits` F32[batch, labels]. There are no states.
+/// either side. Output: `sentence_embedding`, or `logits` F32[batch, labels], or where tokens attend to later ones `last_hidden_state`
+/// F32[batch, sequence, width]. There are no states.
 struct DecoderGraph {
     let config: DecoderConfiguration
     var layers: LayerBuilder
@@ -60,14 +61,22 @@ struct DecoderGraph {
         }
         if let pooling {
             names.explain("a sentence encoder has no head") { $0 == head }
-            remarkOnCode(checkpoint.configuration, in: &names)
+            remarkOnCode(checkpoint.configuration, config, in: &names)
             return try wholeTexts(config, role: .encode, names: &names) { graph, text in
                 let embedding = try pooling.apply(
                     to: text.hidden, mask: text.mask, positions: text.longest, in: &graph.layers)
                 graph.layers.builder.output("sentence_embedding", embedding, .embedding)
             }
         }
-        guard case .labels(let count, let padding) = layer else { return try generation(config, names: &names) }
+        guard case .labels(let count, let padding) = layer else {
+            guard let field = config.attendsToLater else { return try generation(config, names: &names) }
+            guard layer == .bare else {
+                throw RequestError(
+                    "\(field.file), field \(field.path): a model that generates text by tokens that attend to those after them "
+                        + "is not supported", status: .unavailable)
+            }
+            return try hiddenStates(config, names: &names)
+        }
         names.explain("a classifier of texts has another head") { $0 == head }
         return try wholeTexts(config, role: .classify, names: &names) { graph, text in
             let logits = try graph.labels(of: text, count: count, padding: padding)
@@ -78,6 +87,14 @@ struct DecoderGraph {
     /// The tokens in a run: a long block for a prefill, a short one for a question or the rest of a text, and a decode step.
     static func blocks(upTo positions: Int) -> [Int] {
         Set([128, 16, 1].map { min(positions, $0) }).sorted(by: >)
+    }
+
+    /// Builds the program of a model that encodes whole texts.
+    private static func hiddenStates(_ config: DecoderConfiguration, names: inout TensorNames) throws -> Program {
+        names.explain("the bare model has no head") { $0 == head }
+        return try wholeTexts(config, role: .encode, names: &names) { graph, text in
+            graph.layers.builder.output("last_hidden_state", text.hidden, .hiddenStates)
+        }
     }
 
     /// Builds the program of prefill and decode steps.

@@ -15,6 +15,8 @@ struct DecoderPositions {
     private let cache: Dimension
     /// F32[batch, 1, 1, cache]: 0 for tokens, the lowest float32 for padding; nil if there is no padding.
     private let padding: Value?
+    /// Tokens attend to those after them.
+    private let seesLater: Bool
     private var masks: [Int?: Value] = [:]
     private var rotations: [(rotary: RotaryEmbedding, rotation: Rotation)] = []
 
@@ -31,11 +33,13 @@ struct DecoderPositions {
             Reshape(to: ["tokens", 1]), try Self.count(to: "tokens", in: &layers))
         queries = try layers.apply(Add(), block, start)
         keys = try Self.count(to: "cache", in: &layers)
-        (cache, padding) = ("cache", nil)
+        (cache, padding, seesLater) = ("cache", nil, false)
     }
 
     /// - Parameter mask: the attention mask of whole texts, I64[batch, sequence].
-    init(whole mask: Value, in layers: inout LayerBuilder) throws {
+    /// - Parameter seesLater: tokens attend to those after them.
+    init(whole mask: Value, seesLater: Bool, in layers: inout LayerBuilder) throws {
+        self.seesLater = seesLater
         keys = try Self.count(to: "sequence", in: &layers)
         queries = try layers.apply(Reshape(to: ["sequence", 1]), keys)
         cache = "sequence"
@@ -53,13 +57,20 @@ struct DecoderPositions {
         return try layers.apply(Subtract(), sums, layers.builder.literal(1))
     }
 
-    /// Returns the attention mask F32[tokens, cache], or for whole texts F32[batch, 1, sequence, sequence]: 0 for positions that a token
-    /// attends to, else the lowest float32. A token attends to itself and earlier positions, limited to the last `window` positions.
+    /// Returns the attention mask F32[tokens, cache], or for whole texts one that broadcasts to F32[batch, 1, sequence, sequence]: 0 for
+    /// positions that a token attends to, else the lowest float32. A token attends to itself and earlier positions, limited to the last
+    /// `window` positions, and where it sees later ones likewise to these.
     mutating func mask(window: Int?, in layers: inout LayerBuilder) throws -> Value {
         if let mask = masks[window] { return mask }
         let (zero, hidden) = (layers.builder.literal(0), layers.builder.literal(-Float.greatestFiniteMagnitude))
-        var mask = try layers.apply(
-            Select(), try layers.apply(Compare(.lessOrEqual), keys, queries), padding ?? zero, hidden)
+        var mask = padding ?? zero
+        if !seesLater {
+            let isEarlier = try layers.apply(Compare(.lessOrEqual), keys, queries)
+            mask = try layers.apply(Select(), isEarlier, mask, hidden)
+        } else if let window {
+            let after = try layers.apply(Add(), queries, layers.builder.literal(Float(window)))
+            mask = try layers.apply(Select(), try layers.apply(Compare(.less), keys, after), mask, hidden)
+        }
         if let window {
             let before = try layers.apply(Subtract(), queries, layers.builder.literal(Float(window)))
             mask = try layers.apply(

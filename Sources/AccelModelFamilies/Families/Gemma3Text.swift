@@ -20,12 +20,11 @@ struct Gemma3Text: ModelFamily {
             keyHeads: 4, headWidth: 256, activation: ("hidden_activation", "gelu_pytorch_tanh"), tiesHead: true,
             positions: 131_072)
         var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
-        for (field, isAsked) in [
-            ("use_bidirectional_attention", try file["use_bidirectional_attention"].bool(default: false)),
-            ("attn_logit_softcapping", file["attn_logit_softcapping"].exists),
-        ] where isAsked {
-            throw RequestError("\(file.file), field \(field): only null or false is supported", status: .unavailable)
-        }
+        let seesLater = file["use_bidirectional_attention"]
+        config.attendsToLater = try seesLater.bool(default: false) ? seesLater : nil
+        try file.refuse([
+            ("attn_logit_softcapping", file["attn_logit_softcapping"].exists, "a softcap of attention scores")
+        ])
         config.gainsStartAtOne = true
         config.normalisesQueriesAndKeys = true
         config.normalisesResults = true
@@ -65,7 +64,9 @@ struct Gemma3Text: ModelFamily {
                 objects: [parameters["sliding_attention"]], config: file, thetaField: "rope_local_base_freq",
                 original: .inObjects, truncation: truncation))
         let every = try file["sliding_window_pattern"].int(in: 1...1000, default: 6)
-        let window = try DecoderConfiguration.window(file, default: 4096)
+        var window = try DecoderConfiguration.window(file, default: 4096)
+        // transformers takes half of the window to either side.
+        if config.attendsToLater != nil { window = window.map { $0 / 2 + 1 } }
         let sliding = try file.slidingLayers(try DecoderConfiguration.layerCount(file)) { ($0 + 1) % every != 0 }
         guard window != nil || !sliding.contains(true) else {
             throw file["sliding_window"].error("is missing, but layers of sliding_attention want one")
