@@ -287,13 +287,14 @@ extension [FrozenProgram] {
         }
     }
 
-    /// Refuses decoders that run whole texts, for a format whose decoders generate text.
-    /// - Throws: `RequestError` if a decoder makes a vector or scores of a text.
-    func refuseWholeTexts(in format: String) throws {
+    /// Refuses what a format cannot express that has no operators, and whose decoders generate text.
+    /// - Throws: `RequestError` if a function rounds activations, or if a decoder takes whole texts.
+    func refuseInexpressible(in format: String, hint: String = "") throws {
+        try refuseRoundedActivations(in: format, hint: hint)
         guard !contains(where: { $0.program.name == "decoder" && $0.program.states.isEmpty }) else {
             throw RequestError(
-                "\(format): a decoder that makes one vector or the scores of labels cannot be expressed: use --format coreml, or "
-                    + "convert for a package")
+                "\(format): a decoder that takes whole texts, for vectors or labels, cannot be expressed: use --format coreml, "
+                    + "or convert for a package")
         }
     }
 }

@@ -42,8 +42,7 @@ public struct CTranslate2Exporter: Exporter {
         " (CTranslate2 rounds activations by itself, unless it is asked for compute_type float32)"
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try model.functions.refuseRoundedActivations(in: "CTranslate2", hint: Self.roundsByItself)
-        try model.functions.refuseWholeTexts(in: "CTranslate2")
+        try model.functions.refuseInexpressible(in: "CTranslate2", hint: Self.roundsByItself)
         let wanted = try type(of: model.plan.map { ($0.source.name, $0.choice.codec) })
         let sources = model.plan.map(\.source)
         _ = try CTranslate2Model(sources, family: model.family, origins: model.origins, assets: model.assets)
@@ -52,7 +51,7 @@ public struct CTranslate2Exporter: Exporter {
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
-        try model.program.functions.refuseRoundedActivations(in: "CTranslate2", hint: Self.roundsByItself)
+        try model.program.functions.refuseInexpressible(in: "CTranslate2", hint: Self.roundsByItself)
         guard model.scalings.isEmpty else {
             throw RequestError(
                 "CTranslate2: the model's channels are scaled (method=awq, or smoothed activations), which it cannot undo"

@@ -32,8 +32,7 @@ public struct GGUFExporter: Exporter {
     }
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try model.functions.refuseRoundedActivations(in: "GGUF")
-        try model.functions.refuseWholeTexts(in: "GGUF")
+        try model.functions.refuseInexpressible(in: "GGUF")
         let architecture = try GGUFArchitecture.family(model.family)
         _ = try GGUFSettings(of: model.assets, for: architecture)
         let places = try GGUFPlace.places(
@@ -62,7 +61,7 @@ public struct GGUFExporter: Exporter {
     private static let leftOut = "the pooler is left out, because llama.cpp does not read it"
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
-        try model.program.functions.refuseRoundedActivations(in: "GGUF")
+        try model.program.functions.refuseInexpressible(in: "GGUF")
         guard model.scalings.isEmpty else {
             throw RequestError(
                 "GGUF: the model's channels are scaled (method=awq, or smoothed activations), which GGUF cannot undo")

@@ -28,8 +28,7 @@ public struct MLXExporter: Exporter {
     }
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try model.functions.refuseRoundedActivations(in: "MLX")
-        try model.functions.refuseWholeTexts(in: "MLX")
+        try model.functions.refuseInexpressible(in: "MLX")
         let layout = try MLXLayout(
             of: model.plan.map(\.source.name), family: model.family, origins: model.origins, assets: model.assets)
         let largest = layout.largestGroup(of: model.plan.map { ($0.source.name, $0.source.shape) })
@@ -51,7 +50,7 @@ public struct MLXExporter: Exporter {
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
-        try model.program.functions.refuseRoundedActivations(in: "MLX")
+        try model.program.functions.refuseInexpressible(in: "MLX")
         guard model.scalings.isEmpty else {
             throw RequestError(
                 "MLX: the model's channels are scaled (method=awq, or smoothed activations), which MLX cannot undo")
