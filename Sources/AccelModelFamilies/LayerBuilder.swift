@@ -27,7 +27,7 @@ struct LayerBuilder {
     /// Applies a linear layer with a transposed weight: `NAME.weight` [inputs, outputs] and `NAME.bias` [outputs].
     mutating func linear(transposed name: String, _ x: Value, from inputs: Int, to outputs: Int) throws -> Value {
         let stored = try names.take("\(name).weight", [inputs, outputs])
-        let kernel = builder.constant(names.transposed(stored), isWeight: true)
+        let kernel = builder.constant(try names.transposed(stored), isWeight: true)
         let bias = try weight("\(name).bias", [outputs])
         return try builder.in(name) { try $0.apply(Linear(), [x, kernel, bias]) }
     }

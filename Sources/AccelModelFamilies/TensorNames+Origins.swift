@@ -1,3 +1,4 @@
+import AccelByteIO
 public import AccelTensors
 
 /// The relation of a checkpoint's tensors to the constants of programs, for all tensors that differ from their
@@ -35,9 +36,16 @@ extension TensorNames {
             Derivation(rule: .reshape, sources: [.init(tensor)]))
     }
 
-    /// Returns a taken matrix transposed.
-    mutating func transposed(_ tensor: StoredTensor) -> StoredTensor {
-        derived(tensor.transposed(), Derivation(rule: .transpose, sources: [.init(tensor)]))
+    /// Returns a taken matrix transposed; zeros of its shape for a survey, which reads no numbers.
+    /// - Throws: `RequestError` if the address space does not suffice for these.
+    mutating func transposed(_ tensor: StoredTensor) throws -> StoredTensor {
+        let transposed =
+            standsInForMissing
+            ? StoredTensor(
+                name: tensor.name, elementType: tensor.elementType, shape: Shape(tensor.shape.dimensions.reversed()),
+                bytes: try .zeros(tensor.bytes.count), file: tensor.file)
+            : tensor.transposed()
+        return derived(transposed, Derivation(rule: .transpose, sources: [.init(tensor)]))
     }
 
     /// Takes a small tensor from which a table is computed.

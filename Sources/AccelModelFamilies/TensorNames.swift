@@ -12,7 +12,8 @@ public struct TensorNames: Sendable {
     public var prefixes: [String] = []
     /// The class whose head is not built; nil if the head is built, or there is none.
     var leftOutHead: String?
-    /// Zeros replace a tensor that is missing or has another shape, and `missing` lists it.
+    /// Zeros replace a tensor that is missing or has another shape, and `missing` lists it. They stand for transposed matrices, too: the
+    /// programs are for a survey, not for running.
     var standsInForMissing = false
     private(set) var missing: [FamilyModel.MissingTensor] = []
     private(set) var used: Set<String> = []

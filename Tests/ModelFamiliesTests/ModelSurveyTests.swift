@@ -55,6 +55,15 @@ struct ModelSurveyTests {
         #expect(survey.parameters.count == whole.count)
     }
 
+    @Test("Matrices that a conversion transposes are not copied")
+    func transposed() throws {
+        let survey = try ChangedCheckpoint("gpt2_small").survey()
+        let constants = try #require(survey.parts.first).program.constants
+        let matrix = try #require(constants.first { $0.name.hasSuffix("h.0.attn.c_attn.weight") })
+        #expect(matrix.shape.dimensions[0] == 3 * matrix.shape.dimensions[1])
+        #expect(try matrix.requireTensor().floats().allSatisfy { $0 == 0 })
+    }
+
     @Test("a configuration of impossible size is refused, not allocated")
     func huge() throws {
         var changed = try ChangedCheckpoint("bert_base")
