@@ -32,7 +32,11 @@ func layer(
     if isTestBuild, computingLayers.contains(name) {
         swiftSettings.append(.unsafeFlags(["-O", "-wmo", "-num-threads", "2"]))
     }
-    let linkerSettings: [LinkerSetting] = [.linkedLibrary("m", .when(platforms: [.linux]))]
+    var linkerSettings: [LinkerSetting] = [.linkedLibrary("m", .when(platforms: [.linux]))]
+    // scripts/release.sh links the same objects once more, without any shared library.
+    if name == "accelc", Context.environment["ACCELC_STATIC"] != nil {
+        linkerSettings.append(.unsafeFlags(["-static-executable"]))
+    }
     switch kind {
     case .executable:
         return .executableTarget(

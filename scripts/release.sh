@@ -18,9 +18,9 @@ limit=32000000
 
 fail() { echo "release: $*" >&2; exit 1; }
 
-make() { # name, flags of the build; each has a build folder of its own, so that none undoes another's work
-    local name=$1 scratch=.build/release-$1
-    shift
+make() { # name, build folder, flags of the build
+    local name=$1 scratch=.build/release-$2
+    shift 2
     swift build -c release --product accelc --scratch-path "$scratch" "$@" -Xlinker -s
     cp "$scratch/release/accelc" "$dist/$name"
 }
@@ -47,7 +47,7 @@ case $* in
         sdk=${ACCELC_ARM64_SDK:-aarch64-swift-linux-musl}
         arm64=(--swift-sdk "$sdk" --static-swift-stdlib)
         if [ -n "${ACCELC_SDKS:-}" ]; then arm64+=(--swift-sdks-path "$ACCELC_SDKS"); fi
-        swift build "${arm64[@]}" --scratch-path .build/release-accelc-arm64 --show-bin-path >/dev/null ||
+        swift build "${arm64[@]}" --scratch-path .build/release-arm64 --show-bin-path >/dev/null ||
             fail "--arm64 needs the Swift SDK $sdk for this toolchain: install the static SDK of swift.org (swift sdk install)"
         # The libraries of the static SDK are static as they are.
         [[ $sdk == *musl* ]] || arm64+=(-Xswiftc -static-executable)
@@ -59,15 +59,16 @@ mkdir -p "$dist"
 
 if [ "$(uname)" = Linux ]; then
     machine=$(uname -m)-linux
-    make accelc --static-swift-stdlib -Xswiftc -static-executable
+    make accelc-dynamic tools --static-swift-stdlib
+    # The same objects, linked without shared libraries.
+    ACCELC_STATIC=1 make accelc tools --static-swift-stdlib
     if ldd "$dist/accelc" >/dev/null 2>&1; then fail "accelc needs shared libraries: $(ldd "$dist/accelc")"; fi
-    make accelc-dynamic --static-swift-stdlib
     # Swift's own libraries are inside; what is left is the C library and zlib.
     others=$(ldd "$dist/accelc-dynamic" | awk '{ print $1 }' | grep -vE '^(linux-vdso|/lib.*/ld-linux|lib(c|m|z|gcc_s|stdc\+\+|dl|pthread)\.)' || true)
     [ -z "$others" ] || fail "accelc-dynamic needs $others"
 else
     machine=$(uname -m)-macos
-    make accelc-dynamic
+    make accelc-dynamic tools
     cp "$dist/accelc-dynamic" "$dist/accelc"
 fi
 
@@ -92,7 +93,7 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || 
 export SOURCE_DATE_EPOCH
 scripts/release/tree.sh "$dist/accelc" "$dist/accelc" "$dist/accelc-$version-$machine"
 if [ ${#arm64[@]} != 0 ]; then
-    make accelc-arm64 "${arm64[@]}"
+    make accelc-arm64 arm64 "${arm64[@]}"
     check_size accelc-arm64
     if command -v qemu-aarch64-static >/dev/null; then
         try "$(command -v qemu-aarch64-static)" "$dist/accelc-arm64"
