@@ -8,14 +8,15 @@ shift
 products=$(swift build --show-bin-path)
 target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
 mkdir -p "$folder"
+maps=(-Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap")
+for library in Sources/CAccel*; do
+    map=$products/$(basename "$library").build/module.modulemap
+    if [ -f "$map" ]; then maps+=(-Xcc -fmodule-map-file="$map"); fi
+done
 # The executable and the C libraries have no public declarations, and the platform's module has none of its own.
 for module in Sources/Accel*; do
     module=$(basename "$module")
     case $module in AccelPlatform | AccelC | AccelCConvert) continue ;; esac
-    swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" \
-        -Xcc -fmodule-map-file="$products/CAccelKernels.build/module.modulemap" \
-        -Xcc -fmodule-map-file="$products/CAccelPlatform.build/module.modulemap" \
-        -Xcc -fmodule-map-file="$products/CAccelPlugin.build/module.modulemap" \
-        -Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap" \
+    swift symbolgraph-extract -module-name "$module" -target "$target" -I "$products/Modules" "${maps[@]}" \
         -minimum-access-level public -output-dir "$folder" "$@"
 done
