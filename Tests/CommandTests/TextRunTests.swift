@@ -2,6 +2,7 @@ import Accel
 import AccelByteIO
 import AccelFrontEnds
 import AccelPackages
+import AccelTensors
 import Foundation
 import TestSupport
 import Testing
@@ -110,6 +111,33 @@ struct TextRunTests {
                 == drawn)
         #expect(try text("--seed", "5", "--top-k", "1") == text("--temperature", "0"))
         #expect(try text("--seed", "5", "--min-p", "1") == text("--temperature", "0"))
+    }
+
+    @Test("the tokens of a file are continued as those of a prompt, where they are drawn too")
+    func tokensOfFiles() async throws {
+        let model = try await AccelModel(.path("\(try Self.packages.path)/llama"), configuration: .reproducible)
+        let tokens = try model.text().tokens(of: "The sky")
+        for (words, sampling, penalty) in [
+            ([], GenerationOptions.Sampling.greedy, Float(1)),
+            (["--repetition-penalty", "1.3"], .greedy, 1.3),
+            (
+                ["--temperature", "0.7", "--top-k", "20", "--seed", "5"], .random(temperature: 0.7, topK: 20, seed: 5),
+                1
+            ),
+        ] {
+            var options = GenerationOptions(maxTokens: 16, sampling: sampling)
+            options.repetitionPenalty = penalty
+            var expected: [JSON] = []
+            for try await token in try model.makeSession().generate(from: tokens, options) {
+                expected.append(.integer(token))
+            }
+            let document = try withTemporaryFolder { folder in
+                let tensor = StoredTensor(name: "input_ids", integers: tokens, shape: [1, tokens.count])
+                try SafetensorsWriter.write([tensor], to: "\(folder)/tokens.safetensors", as: .part)
+                return try run("llama", ["--inputs", "\(folder)/tokens.safetensors", "--generate", "16"] + words)
+            }
+            #expect(document["generated"] == .array([.array(expected)]), "\(words)")
+        }
     }
 
     @Test("vectors, classes, classes of tokens and words for masks are those of transformers")
