@@ -93,7 +93,7 @@ let package = Package(
                 "Accel", "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies",
                 "AccelPrograms", "CAccelKernels",
             ]),
-        layer("AccelCalibration", over: ["AccelCPURuntime", "AccelFrontEnds", "AccelPrograms"]),
+        layer("AccelCalibration", over: ["AccelCPURuntime", "AccelFrontEnds", "AccelPrograms", "AccelText"]),
         layer(
             "AccelFormats",
             over: ["AccelPackages", "AccelFrontEnds", "AccelModelFamilies", "AccelPrograms", "AccelWeightCompression"]),
@@ -164,7 +164,10 @@ let package = Package(
         layer("ConversionTests", over: ["AccelConversion", "TestSupport"], kind: .test),
         layer(
             "CommandTests",
-            over: ["accelc", "Accel", "AccelFrontEnds", "AccelHub", "AccelPackages", "HubTestSupport", "TestSupport"],
+            over: [
+                "accelc", "Accel", "AccelFrontEnds", "AccelHub", "AccelPackages", "AccelText", "HubTestSupport",
+                "TestSupport",
+            ],
             kind: .test, exclude: ["Scripts"]),
     ],
     swiftLanguageModes: [.v6]

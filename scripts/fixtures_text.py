@@ -215,7 +215,22 @@ FIXTURE = {
 }
 
 
+def truncated_pairs():
+    """Pairs of texts that are cut to some lengths, as tokenizers does it: text/rank/pairs.json."""
+    folder = FIXTURES / "rank"
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    long, short = "The sky is blue because light is scattered by tiny molecules of air", "Why is it blue?"
+    pairs = []
+    for first, second in [(long, short), (short, long), (long, long), ("", long), (long, None), ("\u00e4\u00e4 \u6f22\u5b57 " * 4, short)]:
+        for limit in (64, 17, 12, 7):
+            tokenizer.enable_truncation(limit, strategy="longest_first")
+            made = tokenizer.encode(first, second)
+            pairs.append(dict(first=first, second=second, limit=limit, ids=made.ids, types=made.type_ids))
+    (folder / "pairs.json").write_text(json.dumps(pairs, ensure_ascii=False) + "\n")
+
+
 def main():
+    if sys.argv[1:] == ["pairs"]: return truncated_pairs()
     for name in sys.argv[1:] or FIXTURE:
         folder = FIXTURES / name
         shutil.rmtree(folder, ignore_errors=True)
@@ -223,6 +238,7 @@ def main():
         texts = FIXTURE[name](folder, name)
         (folder / "texts.json").write_text(json.dumps(texts, ensure_ascii=False, indent=1) + "\n")
         print(name, sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()), "bytes")
+    if not sys.argv[1:]: truncated_pairs()
 
 
 main()

@@ -43,11 +43,24 @@ extension DetachedThread {
     /// Runs work that blocks on a thread of its own, because it must not hold one of the cooperative pool.
     /// - Throws: the error of the work; `RequestError` (unavailable) if the system makes no more threads.
     package static func value<Value: Sendable>(of work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { result in
-            let hasStarted = start { result.resume(with: Result { try work() }) }
-            if !hasStarted {
-                result.resume(throwing: RequestError("the system makes no more threads", status: .unavailable))
-            }
+        // The thread has let go of the value when the task gets it: a lock in it ends when the task says so.
+        let made = Locked<Result<Value, any Error>?>(nil)
+        @Sendable func make() {
+            let result = Result { try work() }
+            made.withLock { $0 = result }
         }
+        await withCheckedContinuation { done in
+            let hasStarted = start {
+                make()
+                done.resume()
+            }
+            if !hasStarted { done.resume() }
+        }
+        let result = made.withLock { made in
+            defer { made = nil }
+            return made
+        }
+        guard let result else { throw RequestError("the system makes no more threads", status: .unavailable) }
+        return try result.get()
     }
 }

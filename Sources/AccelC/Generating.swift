@@ -114,8 +114,9 @@ extension AccelTensor {
                 return StreamObject(stream.tokens, as: stream, of: object)
             }
             if given.messages != nil {
-                let messages = try ChatMessage.list(try string(given.messages, "accel_generation.messages"))
-                let stream = try object.session.generate(answering: messages, options)
+                let asked = try Conversation(try string(given.messages, "accel_generation.messages"))
+                let stream = try object.session.generate(
+                    answering: asked.messages, tools: asked.tools, variables: asked.variables, options)
                 return StreamObject(stream.tokens, as: stream, of: object)
             }
             let prompt = try array(given.tokens, given.token_count, "accel_generation.tokens")
@@ -162,15 +163,12 @@ extension AccelTensor {
     return hasEnded ? accel_status(ACCEL_END) : status
 }
 
-extension ChatMessage {
-    /// The messages of a JSON list.
-    fileprivate static func list(_ text: String) throws(AccelError) -> [ChatMessage] {
+extension Conversation {
+    /// A conversation of JSON: a list of messages, or an object with them.
+    fileprivate init(_ text: String) throws(AccelError) {
         let place = "accel_generation.messages"
         do {
-            let list = JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: place), file: place)
-            return try list.array().map { message in
-                ChatMessage(role: try message["role"].string(), content: try message["content"].string())
-            }
+            try self.init(parsing: JSONField(try JSON.parse(ByteView(Array(text.utf8)), file: place), file: place))
         } catch {
             throw AccelError(.invalid, "\(error)")
         }

@@ -2,6 +2,7 @@ import AccelByteIO
 public import AccelFrontEnds
 public import AccelPrograms
 public import AccelTensors
+import AccelText
 
 /// Samples of a model's inputs that are made of a text by the model's own tokenizer.
 ///
@@ -14,13 +15,7 @@ public struct TextSamples: Sendable {
     public var count: Int
     /// The most tokens of a sample.
     public var length: Int
-    /// The texts: the whole file, or one for each line of a JSON Lines file.
-    private let texts: [Text]
-
-    private enum Text: Sendable {
-        case plain(String)
-        case messages([ChatMessage])
-    }
+    private let file: TextFile
 
     /// The most samples where nothing else is asked for.
     public static let defaultCount = 64
@@ -28,30 +23,13 @@ public struct TextSamples: Sendable {
     public static let defaultLength = 128
 
     /// Whether a file is a text by its name.
-    public static func recognises(_ path: String) -> Bool {
-        [".txt", ".md", ".jsonl"].contains { path.hasSuffix($0) }
-    }
+    public static func recognises(_ path: String) -> Bool { TextFile.recognises(path) }
 
     /// Reads a text, or JSON Lines: objects with `text` or `messages`.
     /// - Throws: `FormatError` if it is not UTF-8, or no such JSON; `RequestError` without text.
     public init(_ path: String, count: Int = defaultCount, length: Int = defaultLength) throws {
         (self.path, self.count, self.length) = (path, count, length)
-        let files = NamedFiles(folder: Files.parentFolder(of: path) ?? ".")
-        guard let text = try files.text(Files.name(of: path)) else { throw RequestError("there is no file \(path)") }
-        if path.hasSuffix(".jsonl") {
-            texts = try text.split(separator: "\n").enumerated().map { index, line in
-                let place = "\(path), line \(index + 1)"
-                let field = JSONField(try JSON.parse(ByteView(Array(line.utf8)), file: place), file: place)
-                guard field["messages"].exists else { return .plain(try field["text"].string()) }
-                return .messages(
-                    try field["messages"].array().map {
-                        ChatMessage(role: try $0["role"].string(), content: try $0["content"].string())
-                    })
-            }
-        } else {
-            texts = [.plain(text)]
-        }
-        guard text.contains(where: { !$0.isWhitespace }) else { throw RequestError("\(path) has no text") }
+        file = try TextFile(path)
     }
 
     /// Returns the tensors of the samples by the names of a model's inputs: `I64[samples,length]`.
@@ -69,48 +47,66 @@ public struct TextSamples: Sendable {
         }
         let rows = try lines(by: frontEnd)
         let padding = frontEnd.specialToken("pad_token").flatMap(frontEnd.tokenID) ?? 0
-        let length = rows.map(\.count).max() ?? 0
-        let filled = rows.map { $0 + Array(repeating: padding, count: length - $0.count) }
-        let mask = rows.map {
-            Array(repeating: Int64(1), count: $0.count) + Array(repeating: 0, count: length - $0.count)
+        let length = rows.map(\.ids.count).max() ?? 0
+        func filled(_ value: Int64, _ row: (Encoding) -> [Int64]) -> [[Int64]] {
+            rows.map { row($0) + Array(repeating: value, count: length - $0.ids.count) }
         }
-        return [tensor(tokens, filled), tensor(name(.attentionMask) ?? SampleInputs.maskName, mask)]
+        var tensors = [
+            tensor(tokens, filled(padding) { $0.ids.map(Int64.init) }),
+            tensor(
+                name(.attentionMask) ?? SampleInputs.maskName,
+                filled(0) { Array(repeating: 1, count: $0.ids.count) }),
+        ]
+        // Texts that are compared have types; a model takes 0 for those that are left out.
+        if let types = name(.tokenTypes), rows.contains(where: { $0.typeIDs.contains { $0 != 0 } }) {
+            tensors.append(tensor(types, filled(0) { $0.typeIDs.map(Int64.init) }))
+        }
+        return tensors
     }
 
     /// Blocks of equal length; a text that fills none is one shorter block.
     private func blocks(by frontEnd: TextFrontEnd) throws -> [[Int64]] {
         let start = try frontEnd.startToken().map { [$0] } ?? []
+        let width = max(min(length, frontEnd.longestText ?? .max) - start.count, 1)
         var all: [Int64] = []
-        for text in texts {
-            let tokens = try tokens(of: text, by: frontEnd)
+        // Of a long text no more is divided into tokens than is needed.
+        for piece in file.entries.lazy.flatMap(Self.pieces) where all.count < width * count {
+            let tokens = try frontEnd.tokens(of: piece)
             all += tokens.prefix(start.count) == start[...] ? tokens.dropFirst(start.count) : tokens[...]
         }
-        let width = max(min(length, frontEnd.longestText ?? .max) - start.count, 1)
         guard all.count > width else { return [start + all] }
         return (0..<min(all.count / width, count)).map { start + all[$0 * width..<($0 + 1) * width] }
     }
 
-    /// A line of each text that is no conversation. A line that is too long loses tokens before its last one.
-    private func lines(by frontEnd: TextFrontEnd) throws -> [[Int64]] {
-        let texts = texts.flatMap { text -> [Text] in
-            guard case .plain(let all) = text else { return [text] }
-            return all.split(whereSeparator: \.isNewline).filter { $0.contains { !$0.isWhitespace } }.map {
-                .plain(String($0))
-            }
+    private static let pieceBytes = 1 << 20
+
+    /// The parts of a text, which end where a line does.
+    private static func pieces(of entry: TextFile.Entry) -> [TextFile.Entry] {
+        guard case .plain(let text) = entry, text.utf8.count > pieceBytes else { return [entry] }
+        var pieces: [TextFile.Entry] = []
+        var rest = text.utf8[...]
+        while !rest.isEmpty {
+            let least = rest.index(rest.startIndex, offsetBy: pieceBytes, limitedBy: rest.endIndex) ?? rest.endIndex
+            let end = rest[least...].firstIndex(of: UInt8(ascii: "\n")).map { rest.index(after: $0) } ?? rest.endIndex
+            pieces.append(.plain(String(text[rest.startIndex..<end])))
+            rest = rest[end...]
         }
-        return try texts.prefix(count).map { text in
-            let tokens = try tokens(of: text, by: frontEnd)
-            let length = min(length, frontEnd.longestText ?? .max)
-            guard tokens.count > length, let last = tokens.last else { return tokens }
-            return Array(tokens.prefix(length - 1)) + [last]
-        }
+        return pieces
     }
 
-    private func tokens(of text: Text, by frontEnd: TextFrontEnd) throws -> [Int64] {
-        switch text {
-        case .plain(let text): try frontEnd.tokens(of: text)
-        case .messages(let messages): try frontEnd.tokens(of: messages)
+    /// The lines that are not empty, which may be two texts with a tab between them, and the conversations. One that is too long loses
+    /// its end.
+    private func lines(by frontEnd: TextFrontEnd) throws -> [Encoding] {
+        let limit = min(length, frontEnd.longestText ?? .max)
+        var rows: [Encoding] = []
+        for entry in file.lines where rows.count < count {
+            let text = try frontEnd.text(of: entry)
+            guard text.contains(where: { !$0.isWhitespace }) else { continue }
+            let sides = TextFrontEnd.sides(of: text)
+            let first = sides.second == nil ? frontEnd.defaultPrompt + sides.text : sides.text
+            rows.append(try frontEnd.encoding(of: first, with: sides.second, limit: limit).encoding)
         }
+        return rows
     }
 
     private func tensor(_ name: String, _ rows: [[Int64]]) -> StoredTensor {

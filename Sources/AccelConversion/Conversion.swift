@@ -41,6 +41,8 @@ public struct Conversion: Sendable {
     /// Paths of safetensors files; the shapes of their tensors make further functions. Without `shapes` and files the model's
     /// usual shapes are used.
     public var shapeFiles: [String] = []
+    /// Without `shapes` and files: all usual shapes, such as batches and long texts, and not the default ones only.
+    public var takesAllUsualShapes = false
     /// The positions of a block of tokens that decoders compute logits for.
     public var logits = LogitPositions.all
     /// The scheme of each weight.
@@ -162,7 +164,7 @@ public struct Conversion: Sendable {
             if takesUsualShapes { return functions }
             throw RequestError("\(self.model): its functions have shapes of their own: leave --shape out")
         }
-        if takesUsualShapes { return try parts.freezingToUsualShapes() }
+        if takesUsualShapes { return try parts.freezingToUsualShapes(all: takesAllUsualShapes) }
         let fitting = try shapeFiles.flatMap { path in
             try parts.bindings(fitting: try SafetensorsFile(path).tensors, file: path)
         }

@@ -1,5 +1,6 @@
 import Accel
 import AccelByteIO
+import AccelFrontEnds
 import AccelPlatform
 import AccelVerification
 
@@ -9,9 +10,8 @@ struct EncoderEvaluation {
     private let model, original: AccelModel
     private let lines: [String]
 
-    init(_ evaluation: TextEvaluation, _ model: AccelModel, _ original: AccelModel) {
-        (self.evaluation, self.model, self.original) = (evaluation, model, original)
-        lines = evaluation.lines
+    init(_ evaluation: TextEvaluation, _ model: AccelModel, _ original: AccelModel, _ lines: [String]) {
+        (self.evaluation, self.model, self.original, self.lines) = (evaluation, model, original, lines)
     }
 
     private var text: String { "\(evaluation.name), \(Wording.count(lines.count, "line"))" }
@@ -40,11 +40,12 @@ struct EncoderEvaluation {
         return QualityFinding(text: text, figures: figures)
     }
 
-    /// The share of equal classes.
+    /// The share of equal classes; of a model with one class, such as a reranker, whether its scores stay in order.
     func labels(
         ofTokens: Bool, _ progress: @Sendable (_ done: Int, _ total: Int) -> Void
     ) async throws -> QualityFinding {
         var (equal, count) = (0, 0)
+        var scores: (own: [Double], originals: [Double]) = ([], [])
         for (number, line) in lines.enumerated() {
             if ofTokens {
                 let own = try await model.label(tokensOf: line, truncates: true)
@@ -52,14 +53,24 @@ struct EncoderEvaluation {
                 equal += zip(own, originals).count { $0.label.label == $1.label.label }
                 count += own.count
             } else {
-                let sides = line.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-                let pair = [(text: sides[0], second: sides.count > 1 ? sides[1] : nil)]
-                let own = try await model.classify(pair, truncates: true)[0].first?.label
-                let other = try await original.classify(pair, truncates: true)[0].first?.label
-                equal += own == other ? 1 : 0
+                let pair = [TextFrontEnd.sides(of: line)]
+                let own = try await model.classify(pair, truncates: true)[0]
+                let other = try await original.classify(pair, truncates: true)[0]
+                equal += own.first?.label == other.first?.label ? 1 : 0
                 count += 1
+                if own.count == 1, other.count == 1 {
+                    scores.own.append(Double(own[0].score))
+                    scores.originals.append(Double(other[0].score))
+                }
             }
             progress(number + 1, lines.count)
+        }
+        if !scores.own.isEmpty {
+            guard scores.own.count > 1 else {
+                throw RequestError("\(evaluation.path) has one line; the order of scores needs more")
+            }
+            let order = correlation(ranks(scores.own), ranks(scores.originals))
+            return QualityFinding(text: text, figures: [.init(.rankCorrelation, order)])
         }
         return QualityFinding(text: text, figures: [.init(.equalLabels, Double(equal) / Double(max(count, 1)))])
     }

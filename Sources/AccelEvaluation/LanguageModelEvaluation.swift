@@ -19,7 +19,7 @@ struct LanguageModelEvaluation {
         let context = min(evaluation.context ?? TextEvaluation.defaultContext, longest)
         let frontEnd = try original.text()
         let start = try frontEnd.startToken()
-        let tokens = try frontEnd.tokens(of: evaluation.text)
+        let tokens = try frontEnd.tokens(of: evaluation.text(by: frontEnd))
         let count = min(tokens.count / max(context, 1), evaluation.chunks ?? .max)
         guard context >= 4, count > 0 else {
             throw RequestError("\(evaluation.path) has \(tokens.count) tokens; a chunk has \(context)")

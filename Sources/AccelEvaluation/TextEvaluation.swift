@@ -15,7 +15,7 @@ public struct TextEvaluation: Sendable {
     public var context: Int?
     /// The most chunks, or texts; nil for all of them.
     public var chunks: Int?
-    let text: String
+    let file: TextFile
 
     /// Chunks where nothing else is asked for.
     public static let defaultChunks = 16
@@ -25,10 +25,7 @@ public struct TextEvaluation: Sendable {
     /// - Throws: `FormatError` if it is not UTF-8; `RequestError` without text.
     public init(_ path: String, context: Int? = nil, chunks: Int? = defaultChunks) throws {
         (self.path, self.context, self.chunks) = (path, context, chunks)
-        let files = NamedFiles(folder: Files.parentFolder(of: path) ?? ".")
-        guard let text = try files.text(Files.name(of: path)) else { throw RequestError("there is no file \(path)") }
-        guard text.contains(where: { !$0.isWhitespace }) else { throw RequestError("\(path) has no text") }
-        self.text = text
+        file = try TextFile(path)
     }
 
     /// Evaluates a model: a decoder by its perplexity, a model with masks by its loss, a classifier by its labels, and any other encoder of
@@ -43,7 +40,7 @@ public struct TextEvaluation: Sendable {
         if model.positionCount != nil {
             return try await LanguageModelEvaluation(self, model, original).run(progress)
         }
-        let encoders = EncoderEvaluation(self, model, original)
+        let encoders = EncoderEvaluation(self, model, original, try lines(by: original.text()))
         let logits = model.functions.flatMap { function in
             function.outputs.filter { $0.role.kind == .logits }.map { (role: function.role, rank: $0.shape.rank) }
         }
@@ -55,9 +52,14 @@ public struct TextEvaluation: Sendable {
     }
 
     /// The lines of the text that are not empty, as many as are wanted.
-    var lines: [String] {
-        let all = text.split(whereSeparator: \.isNewline).filter { $0.contains { !$0.isWhitespace } }.map(String.init)
+    private func lines(by frontEnd: TextFrontEnd) throws -> [String] {
+        let all = try file.lines.map(frontEnd.text).filter { $0.contains { !$0.isWhitespace } }
         return Array(all.prefix(chunks.map { $0 * 16 } ?? .max))
+    }
+
+    /// The whole text; those of JSON Lines are parts of it.
+    func text(by frontEnd: TextFrontEnd) throws -> String {
+        try file.entries.map(frontEnd.text).joined(separator: "\n\n")
     }
 
     /// The name of the file in findings, which do not depend on its folder.

@@ -13,6 +13,10 @@ public struct TextFrontEnd: Sendable {
     public let generation: GenerationDefaults
     /// The names of classes by their numbers: `id2label` of config.json. Empty for models without classes.
     public let labels: [Int: String]
+    /// What stands for the scores of classes.
+    public let scores: ClassScores
+    /// The text that a sentence encoder puts before each text, by the default of its author; empty for none.
+    public let defaultPrompt: String
     /// The texts of special tokens by the names that templates use, such as `bos_token`.
     public let specialTokens: [JSON.Member]
     /// The most tokens of a text that the model was made for, with special ones; nil if no file states it.
@@ -37,7 +41,13 @@ public struct TextFrontEnd: Sendable {
         place = files.place
         chatTemplates = try ChatTemplateFiles(files: files)
         generation = try GenerationDefaults(files.document("generation_config.json"))
-        labels = try Self.labels(files.document("config.json")["id2label"])
+        let configuration = try files.document("config.json")
+        labels = try Self.labels(configuration["id2label"])
+        scores = try ClassScores(configuration)
+        let prompts = try files.document("config_sentence_transformers.json")
+        let prompt = prompts["default_prompt_name"]
+        defaultPrompt =
+            try prompt.exists && prompt.value != .null ? prompts["prompts"][try prompt.string()].string() : ""
         specialTokens = try Self.specialTokens(files, tokenizer, entries)
         longestText = try Self.longestText(files)
     }
@@ -133,17 +143,4 @@ public struct TextFrontEnd: Sendable {
 
     /// Returns the tokens of a text, with the special ones around it.
     public func tokens(of text: String) throws -> [Int64] { try tokenizer.encode(text).map(Int64.init) }
-}
-
-/// A message of a conversation.
-public struct ChatMessage: Equatable, Sendable {
-    /// Who speaks: `system`, `user`, `assistant`, `tool`, or another role that the template knows.
-    public var role: String
-    /// The text.
-    public var content: String
-
-    /// Creates a message.
-    public init(role: String, content: String) { (self.role, self.content) = (role, content) }
-
-    var json: JSON { ["role": .string(role), "content": .string(content)] }
 }

@@ -110,6 +110,14 @@ struct SentencePooling {
         }
     }
 
+    /// The most tokens of a text, special ones included, that a sentence model was made for; nil where its files do not say.
+    static func longestText(of checkpoint: Checkpoint) throws -> Int? {
+        guard let field = try checkpoint.document("sentence_bert_config.json")?["max_seq_length"], field.exists,
+            field.value != .null
+        else { return nil }
+        return try field.int(in: 1...1 << 30)
+    }
+
     /// Returns whether the transformer that modules.json lists alone is a classifier of pairs of texts, with the head in its weights.
     /// - Throws: `FormatError` if the model's class has no such head.
     private static func isCrossEncoder(_ checkpoint: Checkpoint) throws -> Bool {

@@ -17,8 +17,9 @@ extension [Program] {
     }
 
     /// Freezes every part to its default shapes. See `Program.usualShapes`.
-    public func freezingToUsualShapes() throws -> [FrozenProgram] {
-        try flatMap { part in try part.usualShapes.map { try part.freezing($0) } }
+    /// - Parameter all: to all usual shapes, such as batches, and not to the default ones only.
+    public func freezingToUsualShapes(all: Bool = false) throws -> [FrozenProgram] {
+        try flatMap { part in try part.usualShapes(all: all).map { try part.freezing($0) } }
     }
 
     /// Checks that every bound dimension exists in at least one part.
@@ -61,10 +62,15 @@ extension [Program] {
 
 extension Program {
     /// The default shapes to freeze to if a request names none, such as a decoder's prefill and its decode step.
-    public var usualShapes: [ShapeBindings] {
+    public var usualShapes: [ShapeBindings] { usualShapes(all: false) }
+
+    /// - Parameter all: all usual shapes, and not the default ones only.
+    func usualShapes(all: Bool) -> [ShapeBindings] {
         dimensions.reduce([[:]]) { partial, dimension in
             partial.flatMap { numbers in
-                dimension.defaults.map { numbers.merging([dimension.name: $0]) { _, new in new } }
+                (all ? dimension.usual : dimension.defaults).map {
+                    numbers.merging([dimension.name: $0]) { _, new in new }
+                }
             }
         }.map { ShapeBindings($0) }
     }

@@ -118,11 +118,11 @@ struct TextRunTests {
         let model = try await AccelModel(.path("\(try Self.packages.path)/llama"), configuration: .reproducible)
         let tokens = try model.text().tokens(of: "The sky")
         for (words, sampling, penalty) in [
-            ([], GenerationOptions.Sampling.greedy, Float(1)),
-            (["--repetition-penalty", "1.3"], .greedy, 1.3),
+            (["--temperature", "0", "--repetition-penalty", "1"], GenerationOptions.Sampling.greedy, Float(1)),
+            (["--temperature", "0", "--repetition-penalty", "1.3"], .greedy, 1.3),
             (
-                ["--temperature", "0.7", "--top-k", "20", "--seed", "5"], .random(temperature: 0.7, topK: 20, seed: 5),
-                1
+                ["--temperature", "0.7", "--top-k", "20", "--top-p", "1", "--seed", "5", "--repetition-penalty", "1"],
+                .random(temperature: 0.7, topK: 20, seed: 5), 1
             ),
         ] {
             var options = GenerationOptions(maxTokens: 16, sampling: sampling)

@@ -8,7 +8,7 @@ import AccelText
 public struct ScoredLabel: Equatable, Sendable {
     /// The name of the class, by the model's configuration; else `LABEL_` and its number.
     public let label: String
-    /// The probability, from 0 to 1.
+    /// The probability, from 0 to 1; of a regression its value.
     public let score: Float
 }
 
@@ -29,13 +29,15 @@ public struct MaskFilling: Equatable, Sendable {
 }
 
 extension AccelModel {
-    /// Returns a vector for each text: the model's embedding, else the mean of its hidden states over the tokens.
+    /// Returns a vector for each text: the model's embedding, else the mean of its hidden states over the tokens. The prompt that the
+    /// model's author puts before texts by default is before each.
     /// - Parameter truncates: texts that are too long lose their end; otherwise they are an error.
     /// - Throws: `AccelError`: (unsupported) if the package has no tokenizer, or no function that takes whole texts; (invalid) for a text
     ///   that is too long.
     public func embed(_ texts: [String], truncates: Bool = false) async throws(AccelError) -> [[Float]] {
         let functions = try TextFunctions(self, outputs: [.embedding, .hiddenStates], for: "vectors")
-        let encodings = try functions.encodings(texts.map { ($0, nil) }, truncates: truncates)
+        let prompt = try text().defaultPrompt
+        let encodings = try functions.encodings(texts.map { (prompt + $0, nil) }, truncates: truncates)
         var vectors = [[Float]](repeating: [], count: texts.count)
         try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
             guard let output = function.description.output(.embedding, .hiddenStates) else { return }
@@ -66,21 +68,26 @@ extension AccelModel {
     }
 
     /// Returns the classes of each text, or pair of texts, with their probabilities, the likeliest one first. A model with one class, such as
-    /// a reranker, gives a score from 0 to 1.
+    /// a reranker, gives a score from 0 to 1; one whose author says so gives independent probabilities, or the logits.
     /// - Throws: as `embed`.
     public func classify(
         _ texts: [(text: String, second: String?)], truncates: Bool = false
     ) async throws(AccelError) -> [[ScoredLabel]] {
         let functions = try TextFunctions(self, outputs: [.logits], for: "scores of classes")
         let encodings = try functions.encodings(texts, truncates: truncates)
-        let labels = try text().labels
+        let (labels, kind) = (try text().labels, try text().scores)
         var results = [[ScoredLabel]](repeating: [], count: texts.count)
         try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
             guard let output = function.description.output(.logits), output.shape.rank == 2 else {
                 throw AccelError(.unsupported, "the logits are not those of whole texts", at: self.package.path)
             }
             let logits = try outputs[output.name].row(row)
-            let scores = logits.count == 1 ? [1 / (1 + exp(-logits[0]))] : softmax(logits[...])
+            let scores: [Float] =
+                switch kind {
+                case .plain: logits
+                case .shares where logits.count > 1: softmax(logits[...])
+                default: logits.map { 1 / (1 + exp(-$0)) }
+                }
             results[index] = scores.enumerated().map { ScoredLabel(label: labels.name($0), score: $1) }
                 .sorted { $0.score > $1.score }
         }

@@ -24,7 +24,7 @@ extension AccelModel {
 
 extension AcceleratorPackage {
     /// The files that were passed through.
-    var assetFiles: NamedFiles {
+    package var assetFiles: NamedFiles {
         NamedFiles(in: path, names: manifest.assetNames) { name in try self.asset(name)?.content }
     }
 }

@@ -40,40 +40,21 @@ struct TextFunctions: Sendable {
         of text: String, with second: String? = nil, truncates: Bool
     ) throws(AccelError) -> (encoding: Encoding, lost: Int) {
         do {
-            var encoding =
-                try second.map { try frontEnd.tokenizer.encodePair(text, $0) }
-                ?? frontEnd.tokenizer.encoding(of: text)
             let limit = min(functions[functions.count - 1].length, frontEnd.longestText ?? .max)
-            let lost = encoding.ids.count - limit
-            guard lost > 0 else { return (encoding, 0) }
-            guard truncates else {
+            let (encoding, lost) = try frontEnd.encoding(of: text, with: second, limit: limit)
+            guard truncates || lost == 0 else {
                 throw AccelError(
-                    .invalid, "the text has \(encoding.ids.count) tokens, and the model takes \(limit)",
+                    .invalid,
+                    "the text \(Self.beginning(of: text)) has \(encoding.ids.count + lost) tokens, and the model takes \(limit)",
                     at: model.package.path)
             }
-            encoding = try shortened(text, second, to: limit)
             return (encoding, lost)
         } catch { throw AccelError(error, at: model.package.path) }
     }
 
-    /// Takes tokens from the end of the longer text, as transformers does, so that those around the text stay.
-    private func shortened(_ text: String, _ second: String?, to limit: Int) throws -> Encoding {
-        var texts = [text] + (second.map { [$0] } ?? [])
-        while true {
-            let encoding =
-                texts.count == 2
-                ? try frontEnd.tokenizer.encodePair(texts[0], texts[1]) : try frontEnd.tokenizer.encoding(of: texts[0])
-            let over = encoding.ids.count - limit
-            guard over > 0 else { return encoding }
-            let longer = texts.indices.max { texts[$0].utf8.count < texts[$1].utf8.count } ?? 0
-            let offsets = try frontEnd.tokenizer.encoding(of: texts[longer], addSpecialTokens: false).offsets
-            guard offsets.count > 1 else {
-                throw RequestError("the special tokens around a text leave no room for it in \(limit) tokens")
-            }
-            // The end of the first token that goes may lie within the one before it: at least one token goes.
-            let kept = max(offsets.count - max(over, 1), 1)
-            texts[longer] = String(decoding: texts[longer].utf8.prefix(offsets[kept - 1].upperBound), as: UTF8.self)
-        }
+    private static func beginning(of text: String) -> String {
+        let beginning = text.prefix(40)
+        return "\"\(beginning)\(beginning.endIndex < text.endIndex ? "..." : "")\""
     }
 
     /// Runs texts together, as many at a time as there are rows. `body` gets the outputs, the row of a text in them, and its index.

@@ -83,13 +83,15 @@ extension AccelSession {
     /// - Parameters:
     ///   - messages: the whole conversation, the question last.
     ///   - tools: the tools that the model may call, as JSON schemas; nil for none.
+    ///   - variables: further values that the template reads, such as `enable_thinking`.
     ///   - options: nil for the settings of the model's author.
     /// - Throws: `AccelError` (unsupported) if the package has no tokenizer or no chat template, (invalid) if the template rejects the
     ///   messages.
     public nonisolated func generate(
-        answering messages: [ChatMessage], tools: JSON? = nil, _ options: GenerationOptions? = nil
+        answering messages: [ChatMessage], tools: JSON? = nil, variables: [JSON.Member] = [],
+        _ options: GenerationOptions? = nil
     ) throws(AccelError) -> TextStream {
-        try generate(options) { frontEnd in try frontEnd.tokens(of: messages, tools: tools) }
+        try generate(options) { frontEnd in try frontEnd.tokens(of: messages, tools: tools, variables: variables) }
     }
 
     /// The text of tokens that the session generates.
@@ -121,8 +123,9 @@ extension AccelModel {
     /// Generates the answer of the model to a conversation, in a session of its own.
     /// - Parameters: as for `AccelSession.generate(answering:_:)`.
     public func generate(
-        answering messages: [ChatMessage], tools: JSON? = nil, _ options: GenerationOptions? = nil
+        answering messages: [ChatMessage], tools: JSON? = nil, variables: [JSON.Member] = [],
+        _ options: GenerationOptions? = nil
     ) throws(AccelError) -> TextStream {
-        try makeSession().generate(answering: messages, tools: tools, options)
+        try makeSession().generate(answering: messages, tools: tools, variables: variables, options)
     }
 }

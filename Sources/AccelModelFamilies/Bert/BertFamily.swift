@@ -98,7 +98,8 @@ extension BertFamily {
         if head.scoresWords {
             names.tie(head: "\(Self.names.words.decoder).weight", words: BertGraph.words, isTied: config.tiesHead)
         }
-        var graph = try BertGraph(config: config, head: head, names: names)
+        var graph = try BertGraph(
+            config: config, head: head, longest: try SentencePooling.longestText(of: checkpoint), names: names)
         let hidden = try graph.encoder { try attentionBias(config, in: &$0) }
         switch head {
         case .model: try graph.outputModel(hidden, pooling)

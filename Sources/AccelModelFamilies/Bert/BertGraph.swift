@@ -14,8 +14,10 @@ struct BertGraph {
     private let segments: Value?
     static let words = "embeddings.word_embeddings.weight"
 
-    init(config: BertConfiguration, head: BertHead, names: TensorNames) throws {
-        let usual = Set([min(128, config.longest), config.longest]).sorted()
+    /// - Parameter longest: the most tokens of a text that the model is meant for, where its files say so.
+    init(config: BertConfiguration, head: BertHead, longest: Int? = nil, names: TensorNames) throws {
+        let meant = min(longest ?? .max, config.longest)
+        let usual = Set([min(128, meant), meant]).sorted()
         let ports = TextPorts(
             choices: head == .multipleChoice, sequence: .init("sequence", usual: usual, maximum: config.longest))
         layers = LayerBuilder(

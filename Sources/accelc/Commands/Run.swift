@@ -125,7 +125,8 @@ enum RunCommand: Command {
             let package = runnable.package
             let program = try package.graph.planned()
             let options = TextOptions.generation(
-                GenerationDefaults(), maxTokens: arguments.integer(generate) ?? 0,
+                try GenerationDefaults(package.assetFiles.document("generation_config.json")),
+                maxTokens: arguments.integer(generate) ?? 0,
                 stopTokens: try stopTokens(of: package, program, arguments), arguments)
             let plans = try RunPlan.plans(
                 program, try FunctionInputs(joining: inputs, for: program), function: arguments[function],

@@ -11,6 +11,12 @@ struct TextGeneration {
     let console: Console
 
     func run() throws {
+        let states = model.functions.flatMap(\.states)
+        guard !states.contains(where: { $0.role.kind == .crossAttention }) else {
+            throw RequestError(
+                "\(model.package.path): the decoder reads what an encoder makes of other inputs, and a text gives none",
+                status: .unavailable)
+        }
         if !frontEnd.generation.unsupported.isEmpty {
             console.warning(
                 "generation_config.json asks for what is not supported, and is left out: "
@@ -23,8 +29,9 @@ struct TextGeneration {
         let session = try model.makeSession()
         let stream: TextStream
         if let path = arguments[TextOptions.messages] {
-            let (messages, tools) = try Self.conversation(in: path)
-            stream = try session.generate(answering: messages, tools: tools, options)
+            let asked = try FormatError.ofRequest { try Conversation(parsing: JSONField(JSON.read(path), file: path)) }
+            stream = try session.generate(
+                answering: asked.messages, tools: asked.tools, variables: asked.variables, options)
         } else {
             let text = try arguments.required(TextOptions.prompt)
             let prompt = try text == "-" ? StandardInput.text() : text
@@ -62,30 +69,30 @@ struct TextGeneration {
         let chat = try AccelChat(with: model, system: arguments[TextOptions.system], options)
         let isTerminal = StandardInput.isTerminal
         if isTerminal { console.note("each line is a message; Ctrl-D ends the conversation") }
+        var forgotten = 0
         while true {
             if isTerminal { console.stream("> ") }
             guard let line = StandardInput.line() else { break }
             guard !line.allSatisfy(\.isWhitespace) else { continue }
-            let stream = try waiting { try await chat.send(line) }
+            let stream: TextStream
+            do {
+                stream = try waiting { try await chat.send(line) }
+            } catch let error as AccelError where error.code == .invalid {
+                console.warning("\(error)")
+                continue
+            }
+            let left = try waiting { await chat.forgotten }
+            if left > forgotten {
+                console.warning("the cache is full: \(left) messages are forgotten, from the first on")
+            }
+            forgotten = left
             while let piece = try next(of: stream) { console.stream(piece) }
             console.stream("\n")
-            if let summary = stream.summary { console.detail(Self.line(summary)) }
+            guard let summary = stream.summary else { continue }
+            if summary.reason == .cacheFull { console.warning("the cache is full, so that the answer ends here") }
+            console.detail(Self.line(summary))
         }
         if isTerminal { console.stream("\n") }
-    }
-
-    /// The messages and tools of a file.
-    private static func conversation(in path: String) throws -> (messages: [ChatMessage], tools: JSON?) {
-        try FormatError.ofRequest {
-            let root = JSONField(try JSON.read(path), file: path)
-            let messages = if case .array? = root.value { root } else { root["messages"] }
-            let tools = if case .object? = root.value { root["tools"].value } else { JSON?.none }
-            return (
-                try messages.array().map { message in
-                    ChatMessage(role: try message["role"].string(), content: try message["content"].string())
-                }, tools
-            )
-        }
     }
 
     // MARK: - Figures

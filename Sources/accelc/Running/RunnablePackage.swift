@@ -31,6 +31,8 @@ struct RunnablePackage {
         }
         var conversion = Conversion(of: path, recipe: try Recipe(scheme: arguments[Self.compress] ?? "float16"))
         conversion.keepsQuantized = arguments[Self.compress] == nil
+        // What a run needs is not known yet: long texts too, and several at once.
+        conversion.takesAllUsualShapes = true
         try self.init(converting: conversion, arguments, console)
     }
 

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelFrontEnds
 import AccelPlatform
 
 /// Text of standard input.
@@ -9,19 +10,37 @@ enum StandardInput {
     static func line() -> String? { readLine() }
 
     /// All of it, without the end of its last line.
-    static func text() throws -> String {
+    /// - Throws: `FormatError` if it is too long, or not UTF-8.
+    static func text() throws -> String { try text(of: 0, "standard input") }
+
+    /// What a pipe or another file without a size holds, without the end of its last line.
+    static func text(at path: String) throws -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw RequestError("\(path) cannot be read: \(String(cString: strerror(errno)))", status: .unavailable)
+        }
+        defer { close(descriptor) }
+        return try text(of: descriptor, path)
+    }
+
+    private static func text(of descriptor: CInt, _ name: String) throws -> String {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = part.withUnsafeMutableBytes { read(0, $0.baseAddress, $0.count) }
+            let count = part.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                throw RequestError("standard input cannot be read: \(String(cString: strerror(errno)))")
-            }
+            guard count >= 0 else { throw RequestError("\(name) cannot be read: \(String(cString: strerror(errno)))") }
             guard count > 0 else { break }
             bytes += part[..<count]
+            guard bytes.count <= TextFile.largest else {
+                throw FormatError(
+                    file: name, reason: "has more than \(TextFile.largest) bytes, which is the most of a text")
+            }
         }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-        return String(decoding: bytes, as: UTF8.self)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw FormatError(file: name, reason: "the text is not UTF-8")
+        }
+        return text
     }
 }

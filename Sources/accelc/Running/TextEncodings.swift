@@ -1,5 +1,6 @@
 import Accel
 import AccelByteIO
+import AccelFrontEnds
 
 /// A run of a model that takes whole texts: what it makes of each.
 struct TextEncodings {
@@ -26,20 +27,23 @@ struct TextEncodings {
         }
     }
 
-    /// The lines of a file, the lines of standard input, or the text itself.
+    /// The lines of a file, the lines of standard input, or the text itself. Each line has a result.
     private func lines() throws -> [String] {
         let given = try arguments.required(TextOptions.text)
-        let text: String
-        if given == "-" {
-            text = try StandardInput.text()
-        } else if Files.kind(of: given) == .file {
-            text = try NamedFiles(folder: Files.parentFolder(of: given) ?? ".").text(Files.name(of: given)) ?? ""
-        } else {
-            return [given]
+        switch given == "-" ? nil : Files.kind(of: given) {
+        case nil where given == "-":
+            return try Self.lines(TextFile(StandardInput.text(), path: "standard input"), by: model.text())
+        case nil where TextFile.recognises(given) && !given.contains(where: \.isWhitespace):
+            throw RequestError("there is no file \(given)\(Files.suggestion(for: given))", status: .unavailable)
+        case nil: return [given]
+        case .file: return try Self.lines(TextFile(given), by: model.text())
+        case .folder: throw RequestError("\(given) is a folder; --text takes a file or a text", status: .unavailable)
+        case .some: return try Self.lines(TextFile(StandardInput.text(at: given), path: given), by: model.text())
         }
-        let lines = text.split(whereSeparator: \.isNewline).map(String.init)
-        guard !lines.isEmpty else { throw RequestError("\(given == "-" ? "standard input" : given) has no text") }
-        return lines
+    }
+
+    private static func lines(_ file: TextFile, by frontEnd: TextFrontEnd) throws -> [String] {
+        try file.lines.map(frontEnd.text)
     }
 
     /// By the role of the model's functions: words in place of masks, classes of texts or of tokens, else vectors.
@@ -61,8 +65,7 @@ struct TextEncodings {
                 }
             }
             let pairs = texts.map { text in
-                let sides = text.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-                return (text: sides[0], second: sides.count > 1 ? sides[1] : nil)
+                TextFrontEnd.sides(of: text)
             }
             return try waiting { try await model.classify(pairs, truncates: isTruncated) }.map {
                 ("labels", Self.shown($0))

@@ -26,7 +26,8 @@ struct UpdateTests {
         let error = await #expect(throws: AccelError.self) { try await update().value }
         #expect(error?.code == code, "\(String(describing: error))")
         #expect(text.isEmpty || error?.description.contains(text) == true, "\(String(describing: error))")
-        #expect(try bench.entries() == before)
+        let entries = try bench.entries()
+        #expect(entries == before, "\(Set(entries).symmetricDifference(before))")
         let after = try? await store.model("m")
         #expect(after == model)
     }
