@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs accelc for one user, without root: PREFIX/bin/accelc and PREFIX/share. It changes no profile.
 # usage: install.sh [--version V] [--prefix DIR]   (default: the newest version, into ~/.local)
-# ACCELC_RELEASES is the address, or the local folder, of releases: V/SHA256SUMS and V/ARCHIVE, with latest in place of V.
+# ACCELC_RELEASES is the address, or the local folder, of releases: V/SHA256SUMS and V/ARCHIVE, with latest in place of V. It may also be the
+# folder of one release, with its files.
 # PREFIX/share/accelc/installed lists what this script has installed; it replaces nothing else.
 set -eu
 
@@ -33,6 +34,7 @@ main() {
     esac
     [ -n "${ACCELC_RELEASES:-}" ] || fail "set ACCELC_RELEASES to the address or the folder of the releases"
     new=$(mktemp -d) && trap 'rm -rf "$new"' EXIT
+    if [ "$version" = latest ] && [ -f "$ACCELC_RELEASES/SHA256SUMS" ]; then version=.; fi
     fetch "$version/SHA256SUMS" "$new/SHA256SUMS"
     archive=$(sed -n "s/^[0-9a-f]*  \(accelc-[0-9A-Za-z.]*-$machine\.tar\.gz\)\$/\1/p" "$new/SHA256SUMS")
     [ -n "$archive" ] || fail "there is no archive for $machine in $version"

@@ -9,7 +9,8 @@ extension ModelCalibration {
         let open = samples.filter { samples in
             !samples.hasMask && (samples.part.input(.attentionMask) ?? samples.part.input(.tokens)) != nil
         }
-        guard let first = open.first, let file else { return [] }
+        // What is made of a text has its mask, or no padding.
+        guard let first = open.first, let file, !TextSamples.recognises(file) else { return [] }
         let own = first.part.input(.attentionMask)?.name
         let number = first.positions.map { "\(Wording.grouped($0)) " } ?? ""
         let tokens = own == nil ? first.part.input(.tokens).map { " over \"\($0.name)\"" } ?? "" : ""

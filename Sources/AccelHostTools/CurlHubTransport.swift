@@ -29,7 +29,7 @@ public struct CurlHubTransport: HubTransport {
         case nil: return .stopped
         case 0: return answer.hasHead ? .complete : .broken("there was no answer")
         case 5: return .unreachable("the name of the proxy is unknown")
-        case 6: return .unreachable("the name of the server is unknown")
+        case 6: return .unreachable("no address of the server (no network?)")
         case 7: return .unreachable("there is no connection to the server")
         case 28:
             return answer.hasHead ? .broken("the connection is too slow") : .unreachable("the server does not answer")

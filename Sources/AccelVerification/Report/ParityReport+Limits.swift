@@ -64,11 +64,19 @@ extension ParityReport {
         }
     }
 
-    /// Adds what the package is worth on a text, and compares it with the limits of a budget.
+    /// Adds what the package is worth on a text, and compares it with the limits of a budget, else with the usual ones.
     /// - Throws: `RequestError` for a limit on a figure that the model does not have.
     public mutating func add(_ quality: QualityFinding, budget: Budget?) throws {
         self.quality = quality
-        for limit in budget?.quality ?? [] {
+        let own = budget?.quality ?? []
+        for figure in quality.figures where !own.contains(where: { $0.kind == figure.kind }) {
+            guard let limit = figure.kind.usualLimit else { continue }
+            sizes.append(
+                SizeFinding(
+                    figure.kind.title, isLeast: figure.kind.isLeast, value: figure.value, limit: limit,
+                    origin: "the usual limits of quality"))
+        }
+        for limit in own {
             guard let value = quality.figure(limit.kind) else {
                 throw RequestError(
                     "\(budget?.file ?? ""), field quality.\(limit.kind.rawValue): the model has no such figure; it has "

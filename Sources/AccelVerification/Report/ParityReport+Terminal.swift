@@ -89,7 +89,7 @@ extension ParityReport {
             weights.contains { !$0.metrics.isExact } || weights.isEmpty && outputs.contains { !$0.metrics.isExact }
         if verdict == .passed, budget == nil, isLossy {
             remarks.append(
-                "limits: the defaults, which find errors of the tool; --budget says how much may be lost"
+                "limits: the defaults, which find errors of the tool; --text shows what is lost, and --budget says how much may be"
             )
         }
         return remarks

@@ -46,6 +46,16 @@ public struct QualityFinding: Sendable {
                 }
             }
 
+            /// What a package has to reach where no budget says more: below, its answers have little to do with the model's. Four bits
+            /// without calibration stay far away from it. Nil for figures that depend on the text, or whose scale says nothing by itself.
+            var usualLimit: Double? {
+                switch self {
+                case .perplexityRatio: 2
+                case .cosine, .equalLabels, .rankCorrelation: 0.5
+                default: nil
+                }
+            }
+
             /// Larger values are better, so that a budget sets the least one.
             public var isLeast: Bool {
                 switch self {

@@ -11,10 +11,15 @@ struct TextGeneration {
     let console: Console
 
     func run() throws {
+        let name = try arguments.required(RunCommand.package)
+        guard model.functions.contains(where: { $0.inputs.contains { $0.role.kind == .position } }) else {
+            throw RequestError(
+                "\(name) generates no text, since it takes whole ones (--text)", status: .unavailable)
+        }
         let states = model.functions.flatMap(\.states)
         guard !states.contains(where: { $0.role.kind == .crossAttention }) else {
             throw RequestError(
-                "\(model.package.path): the decoder reads what an encoder makes of other inputs, and a text gives none",
+                "\(name): the decoder reads what an encoder makes of other inputs, and a text gives none",
                 status: .unavailable)
         }
         if !frontEnd.generation.unsupported.isEmpty {
