@@ -68,10 +68,10 @@ enum ExportCommand: Command {
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let start = ContinuousClock.now
         var conversion = try ConversionArguments.conversion(arguments)
-        // Few formats have every scheme of every quantized checkpoint: --compress keep asks for it.
-        conversion.keepsQuantized = false
         let output = try arguments.required(output)
         let type = try exporter(arguments)
+        // Few formats have every scheme of every quantized checkpoint, but each has its own: otherwise --compress keep asks for it.
+        conversion.keepsQuantized = conversion.keepsQuantized && formatName(of: conversion.model) == type.name
         let settings = try ConversionSettings(arguments, console)
         if AcceleratorPackage.looksLikePackage(at: conversion.model),
             let option = ConversionArguments.options.first(where: arguments.has)
