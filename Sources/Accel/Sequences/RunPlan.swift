@@ -5,7 +5,7 @@ package import AccelTensors
 
 /// The runs for the tensors of one file: one run of a function, or one for each of several samples, which are rows of the
 /// tensors; a run for each number at the end of the tensors' names (`frame.0`, `frame.1`), with states kept between them;
-/// or a decoder on a sequence of tokens, with prefill and decode steps (`DecodingPlan`), followed by greedy generation of
+/// or a decoder on a sequence of tokens, with prefill and decode steps (`DecodingPlan`), followed by the generation of
 /// further tokens.
 ///
 ///     let program = try package.graph.planned()
