@@ -29,16 +29,19 @@ public enum ExitStatus: Int32, CaseIterable, Sendable {
     }
 }
 
-/// An error for the user: one sentence (what, where, what to do), and an exit status.
+/// An error for the user: one sentence of what and where, and an exit status.
 public protocol ReportedError: Error, CustomStringConvertible {
     /// The exit status of a run that fails with this error.
     var exitStatus: ExitStatus { get }
+    /// The error as data. Its code is what the tool looks up a remedy by.
+    var diagnostic: Diagnostic { get }
     /// The parts of the error for programs: its location, what was expected and found. Empty if the sentence has no parts.
     var parts: [JSON.Member] { get }
 }
 
 extension ReportedError {
-    public var parts: [JSON.Member] { [] }
+    public var diagnostic: Diagnostic { Diagnostic(description) }
+    public var parts: [JSON.Member] { diagnostic.parts }
 
     /// The error for programs: `code` (the name of the exit status), `message`, the parts, and `exitStatus`.
     public var json: JSON {
@@ -68,16 +71,26 @@ public struct FormatError: ReportedError, Equatable {
     public var location: Location?
     /// The problem, in words that follow the location.
     public var reason: String
+    /// The kind, for programs and for the tool's remedy; nil where they need none.
+    public var code: Diagnostic.Code?
+    /// The names or values that are possible instead.
+    public var candidates: [String]
     /// `.usage` for a file that is part of the request, such as a budget: then the request has to change; `.unavailable` where a part of
     /// it is missing.
     public var exitStatus = ExitStatus.corrupt
 
     /// Creates an error.
-    public init(file: String, location: Location? = nil, reason: String) {
+    public init(
+        file: String, location: Location? = nil, reason: String, code: Diagnostic.Code? = nil, candidates: [String] = []
+    ) {
         self.file = file
         self.location = location
         self.reason = reason
+        self.code = code
+        self.candidates = candidates
     }
+
+    public var diagnostic: Diagnostic { Diagnostic(description, code: code, candidates: candidates) }
 
     /// Reads a file that the user wrote for the request, such as a recipe: errors in it are errors of the request.
     public static func ofRequest<Result>(_ reading: () throws -> Result) throws -> Result {
@@ -106,7 +119,7 @@ public struct FormatError: ReportedError, Equatable {
                 [.init("tensor", .string(name))] + (index.map { [.init("element", .integer(Int64($0)))] } ?? [])
             case .field(let path): [.init("field", .string(path))]
             }
-        return [.init("file", .string(file))] + place + [.init("reason", .string(reason))]
+        return [.init("file", .string(file))] + place + [.init("reason", .string(reason))] + diagnostic.parts
     }
 
     public var description: String {
@@ -124,12 +137,23 @@ public struct FormatError: ReportedError, Equatable {
 /// An error about a request that cannot be carried out.
 public struct RequestError: ReportedError, Equatable {
     public var exitStatus: ExitStatus
-    public var description: String
+    public var diagnostic: Diagnostic
+    public var description: String { diagnostic.text }
 
     /// Creates an error.
-    /// - Parameter status: `.usage` if the request has to change, `.unavailable` if something is missing.
-    public init(_ sentence: String, status: ExitStatus = .usage) {
-        self.description = sentence
+    /// - Parameters:
+    ///   - status: `.usage` if the request has to change, `.unavailable` if something is missing.
+    ///   - code: the kind, for programs and for the tool's remedy.
+    ///   - candidates: the names or values that are possible instead.
+    public init(
+        _ sentence: String, status: ExitStatus = .usage, code: Diagnostic.Code? = nil, candidates: [String] = []
+    ) {
+        self.init(Diagnostic(sentence, code: code, candidates: candidates), status: status)
+    }
+
+    /// Creates an error of a diagnostic.
+    public init(_ diagnostic: Diagnostic, status: ExitStatus = .usage) {
+        self.diagnostic = diagnostic
         self.exitStatus = status
     }
 }

@@ -1,4 +1,4 @@
-import AccelByteIO
+package import AccelByteIO
 public import AccelTensors
 
 /// The element type in which functions keep their key/value caches between runs.
@@ -47,6 +47,11 @@ package struct KeptCaches {
     }
 }
 
+extension Diagnostic.Code {
+    /// A model without a key/value cache has no states to store in another type.
+    package static let statesWithoutCache: Self = "states-without-cache"
+}
+
 extension [FrozenProgram] {
     /// Returns functions that keep their key/value caches in another element type. Functions share caches by name, so
     /// they have to be converted together. Caches that cannot be kept so stay as they are, which `remarks` say.
@@ -57,7 +62,8 @@ extension [FrozenProgram] {
         guard !caches.names.isEmpty || contains(where: { $0.hasStates(in: storage) }) else {
             let example = caches.reasons.min { $0.key < $1.key }.map { " that can be: \($0.key) \($0.value)" }
             throw RequestError(
-                "states in \(storage.rawValue): the model has no key/value cache\(example ?? ""); leave --states out")
+                "states in \(storage.rawValue): the model has no key/value cache\(example ?? "")",
+                code: .statesWithoutCache)
         }
         return try map { try $0.keeping(caches) }
     }

@@ -96,6 +96,8 @@ final class Console {
         emit(line("accelc: \(paint("warning:", .yellow)) \(Text.line(sentence))"), to: errors)
     }
 
+    func warning(_ diagnostic: Diagnostic) { warning(Remedies.sentence(diagnostic)) }
+
     /// Returns a function that prints a warning, for code that may run on any thread.
     func warner() -> @Sendable (String) -> Void {
         { [warnings, isQuiet, errors] sentence in
@@ -126,7 +128,7 @@ final class Console {
     /// Prints an error that ends the run: a sentence, or one for each of several, and with `--json` also a document on standard
     /// output.
     func report(_ error: any ReportedError) {
-        for single in error.singles { self.error(single.description) }
+        for single in error.singles { self.error(Remedies.sentence(single.diagnostic)) }
         errorDocument.take(error).map { emit($0, to: output) }
     }
 

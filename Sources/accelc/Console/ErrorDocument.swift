@@ -11,7 +11,9 @@ final class ErrorDocument: Sendable {
     /// Returns the document of an error as text, once, if it is due; the text of a result makes it undue.
     func take(_ error: any ReportedError) -> String? {
         guard takeTurn() else { return nil }
-        return JSON.object([.init("error", error.json)]).text(pretty: true)
+        let remedy = Remedies.remedy(for: error.diagnostic).map { [JSON.Member("remedy", .string($0))] } ?? []
+        guard case .object(let members) = error.json else { return nil }
+        return JSON.object([.init("error", .object(members + remedy))]).text(pretty: true)
     }
 
     /// Returns whether a document is due, which then is no longer.
