@@ -32,5 +32,5 @@ sed -n '/^\\fBaccelc\\-/ { s///; s/\\fR.*//; s/\\-/-/g; p; }' "$man/accelc.1" |
 "$printer" completions fish >"$share/fish/vendor_completions.d/accelc.fish"
 cp scripts/runtimes/*.py scripts/runtimes/README.md "$share/accelc/runtimes"
 cp -R schemas "$share/accelc/schemas"
-cp LICENSE "$share/doc/accelc/LICENSE"
+cp LICENSE README.md Sources/accelc/accelc.docc/*.md "$share/doc/accelc"
 find "$share" -type f -exec chmod 644 {} +
