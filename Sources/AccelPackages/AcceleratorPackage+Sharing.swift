@@ -10,11 +10,11 @@ extension AcceleratorPackage {
         return paths.contains { Files.writableNames(of: $0) > 1 }
     }
 
-    /// Warnings about files of the package with several hard links. Files that a cache shares with a package are
+    /// A warning about files of the package with several hard links. Files that a cache shares with a package are
     /// read-only and cause no warning.
     public var remarks: [String] {
         let names = [PackageFormat.manifestName] + manifest.files.map(\.name)
         let paths = Files.kind(of: path) == .folder ? names.map(files.describe) : [path]
-        return paths.filter { Files.writableNames(of: $0) > 1 }.map(sharedFileRemark)
+        return sharedFilesRemark(paths)
     }
 }

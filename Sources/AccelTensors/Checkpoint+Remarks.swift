@@ -13,7 +13,7 @@ extension Checkpoint {
             : ["\(configuration.file) asks for code of its own (\(fields.joined(separator: ", "))), which is never run"]
         let paths = files.map(\.path) + assets.map(\.path)
         let unread = unreadWeightFiles.map { "\(folder)/\($0) lies beside the model's weights and is not read" }
-        return code + unread + cutOff + paths.filter { Files.writableNames(of: $0) > 1 }.map(sharedFileRemark)
+        return code + unread + cutOff + sharedFilesRemark(paths)
     }
 
     /// Sentences on files that are passed through, as JSON by their name, and that do not end as JSON: programs that need them fail.
@@ -35,7 +35,13 @@ extension Checkpoint {
     }
 }
 
-/// Returns a warning that a file has several hard links, so that its content may change after it was checked.
-public func sharedFileRemark(_ path: String) -> String {
-    "\(path) has \(Files.writableNames(of: path)) names (hard links): what is written by another one changes it too"
+/// Returns one warning about those files that have several hard links, so that their content may change after it was checked; none if
+/// there are none.
+public func sharedFilesRemark(_ paths: [String]) -> [String] {
+    let shared = paths.filter { Files.writableNames(of: $0) > 1 }
+    guard let first = shared.first else { return [] }
+    let others = shared.count == 1 ? " has" : " and \(Wording.count(shared.count - 1, "other file")) have"
+    return [
+        "\(first)\(others) further names (hard links), through which \(shared.count == 1 ? "it" : "they") can be changed"
+    ]
 }
