@@ -45,7 +45,9 @@ public struct CTranslate2Exporter: Exporter {
         try model.functions.refuseInexpressible(in: "CTranslate2", hint: Self.roundsByItself)
         let wanted = try type(of: model.plan.map { ($0.source.name, $0.choice.codec) })
         let sources = model.plan.map(\.source)
-        _ = try CTranslate2Model(sources, family: model.family, origins: model.origins, assets: model.assets)
+        _ = try CTranslate2Model(
+            sources, family: model.family, origins: model.origins,
+            assets: model.assets.withCheckpointTokenizer())
         // The type is applied to the model's own floats, which is not rounded twice.
         return Dictionary(sources.map { ($0.name, wanted.name) }) { first, _ in first }
     }
@@ -68,11 +70,11 @@ public struct CTranslate2Exporter: Exporter {
             return StoredTensor(
                 name: weight.name, elementType: type, shape: weight.shape, bytes: bytes, file: "the model's weights")
         }
-        let layout = try CTranslate2Model(
-            tensors, family: model.family, origins: model.origins, assets: model.assets)
+        let assets = try model.assets.withCheckpointTokenizer()
+        let layout = try CTranslate2Model(tensors, family: model.family, origins: model.origins, assets: assets)
         let values = CTranslate2Values(found, elementType: layout.elementType, isExact: isExact)
         let folder = CTranslate2Folder(
-            model: layout, values: values, assets: model.assets, provenance: model.provenance)
+            model: layout, values: values, assets: assets, provenance: model.provenance)
         return try folder.write(to: path)
     }
 

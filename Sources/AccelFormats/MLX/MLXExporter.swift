@@ -72,8 +72,9 @@ public struct MLXExporter: Exporter {
         weights.sort { $0.name < $1.name }
         let quantization = MLXQuantization(of: weights.compactMap { $0.layer })
         let folder = MLXFolder(
-            weights: weights, aside: aside, configuration: try layout.settings.text(quantization), assets: model.assets,
-            provenance: model.provenance, fileName: layout.family.isOneFile ? MLXWhisper.fileName : nil)
+            weights: weights, aside: aside, configuration: try layout.settings.text(quantization),
+            assets: try model.assets.withCheckpointTokenizer(), provenance: model.provenance,
+            fileName: layout.family.isOneFile ? MLXWhisper.fileName : nil)
         try folder.write(to: path, shardBytes: shardBytes)
         let plain = PlainWeights(model.plain, of: model.program.weights.map(\.tensor))
         return try report(folder, in: path, quantization, layout.settings.remarks, plain)

@@ -9,6 +9,10 @@ struct Merge: Sendable {
         self.init(pair: MergeTable.pair(left, right), result: UInt64(rank) << 32 | UInt64(UInt32(bitPattern: merged)))
     }
 
+    var left: TokenID { TokenID(truncatingIfNeeded: pair >> 32) }
+    var right: TokenID { TokenID(truncatingIfNeeded: pair) }
+    var rank: UInt32 { UInt32(truncatingIfNeeded: result >> 32) }
+
     fileprivate init(pair: UInt64, result: UInt64) { (self.pair, self.result) = (pair, result) }
 }
 

@@ -83,14 +83,14 @@ public struct GGUFVocabulary: Sendable {
         }
     }
 
-    private var vocabulary: Vocabulary {
+    var vocabulary: Vocabulary {
         var vocabulary = Vocabulary(expecting: tokens.count)
         for (index, token) in tokens.enumerated() { vocabulary.add(token, TokenID(index)) }
         return vocabulary
     }
 
     /// Control tokens, which are special, and user-defined ones.
-    private var added: [AddedToken] {
+    var added: [AddedToken] {
         tokens.indices.compactMap { index in
             let kind = kind(index)
             guard kind == .control || kind == .userDefined || kind == .unknown, !tokens[index].isEmpty else {
@@ -174,6 +174,15 @@ public struct GGUFVocabulary: Sendable {
     // MARK: - Sentencepiece
 
     private func sentencePiece() throws -> Pipeline {
+        var pipeline = try pieces().pipeline()
+        pipeline.addedTokens = AddedTokens(added, normalizer: nil)
+        pipeline.postProcessor = try around(
+            start: model == "llama" && startToken != nil, end: model == "t5" && endToken != nil)
+        return pipeline
+    }
+
+    /// The words with their scores, as a model of sentencepiece.
+    func pieces() throws -> SentencePieceModel {
         guard scores.count == tokens.count else {
             throw error("scores", "\(scores.count) scores for \(tokens.count) tokens")
         }
@@ -194,11 +203,7 @@ public struct GGUFVocabulary: Sendable {
             let field = JSONField(nil, file: file, path: "tokenizer.ggml.precompiled_charsmap")
             sentencePiece.characterMap = try CharacterMap(characterMap, field)
         }
-        var pipeline = try sentencePiece.pipeline()
-        pipeline.addedTokens = AddedTokens(added, normalizer: nil)
-        pipeline.postProcessor = try around(
-            start: model == "llama" && startToken != nil, end: model == "t5" && endToken != nil)
-        return pipeline
+        return sentencePiece
     }
 
     // MARK: - BERT

@@ -142,7 +142,7 @@ struct SentencePieceModel {
     private func model(_ vocabulary: Vocabulary) throws -> Model {
         switch algorithm {
         case .unigram: return .unigram(unigram(vocabulary))
-        case .bpe: return .bpe(BPEModel(vocabulary, merges(vocabulary), options))
+        case .bpe: return .bpe(BPEModel(vocabulary, MergeTable(impliedMerges(vocabulary)), options))
         case .character: return .bpe(BPEModel(vocabulary, MergeTable(), options))
         case .word: throw FormatError(file: file, reason: "models of whole words are not supported")
         }
@@ -176,7 +176,7 @@ struct SentencePieceModel {
     }
 
     /// The merges that scores imply: two words that make a third, the one with the best score first.
-    private func merges(_ vocabulary: Vocabulary) -> MergeTable {
+    func impliedMerges(_ vocabulary: Vocabulary) -> [Merge] {
         let usable = words.indices.filter { words[$0].kind == .normal || words[$0].kind == .userDefined }
         var ranks: [UInt32: Int] = [:]
         for score in Set(usable.map { words[$0].score }).sorted(by: >) { ranks[score.bitPattern] = ranks.count }
@@ -195,6 +195,6 @@ struct SentencePieceModel {
                 }
             }
         }
-        return MergeTable(merges)
+        return merges
     }
 }
