@@ -31,6 +31,16 @@ extension Files {
     /// Whether this process may make entries in a folder; `errno` says why not.
     static func mayWrite(in folder: String) -> Bool { faccessat(AT_FDCWD, "\(folder)/.", W_OK | X_OK, AT_EACCESS) == 0 }
 
+    /// Returns whether this process may make entries in a folder, or make the folder where there is none.
+    public static func mayWrite(inFutureFolder path: String) -> Bool {
+        var existing = path
+        while kind(of: existing) == nil {
+            guard let parent = parentFolder(of: existing), parent != existing else { return false }
+            existing = parent
+        }
+        return mayWrite(in: existing)
+    }
+
     /// Sets the nine permission bits.
     /// - Returns: False if that is not allowed.
     @discardableResult

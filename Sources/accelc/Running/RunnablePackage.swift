@@ -9,6 +9,8 @@ struct RunnablePackage {
     let package: AcceleratorPackage
     /// Keeps a package of the cache where it is.
     private let lease: CachedPackage?
+    /// Keeps a cache of this run only, where no other one can be written.
+    private let scratch: TemporaryFolder?
     /// The cache has compared its files with their digests.
     var isChecked: Bool { lease != nil }
 
@@ -53,7 +55,7 @@ struct RunnablePackage {
     }
 
     private init(_ package: AcceleratorPackage, heldBy lease: CachedPackage? = nil) {
-        (self.package, self.lease) = (package, lease)
+        (self.package, self.lease, scratch) = (package, lease, nil)
     }
 
     /// Whether a name is no package. What is no model either, the conversion says.
@@ -62,10 +64,18 @@ struct RunnablePackage {
     }
 
     private init(converting conversion: Conversion, _ arguments: Arguments, _ console: Console) throws {
-        guard let cache = try CacheChoice.cache(arguments, console) else {
-            throw RequestError(
-                "there is no folder for the cache, which keeps the package of \(conversion.model): name one by --cache")
+        var scratch: TemporaryFolder?
+        var cache = try CacheChoice.cache(arguments, console)
+        if cache.map({ !Files.mayWrite(inFutureFolder: $0.root) }) ?? true, !arguments.has(CacheChoice.folder) {
+            console.note(
+                "no cache can be written, so that the package of \(conversion.model) is made for this run only")
+            let folder = try TemporaryFolder(beside: "\(ProcessEnvironment.temporaryFolder)/accelc-run", mode: 0o700)
+            (scratch, cache) = (folder, Cache(root: "\(folder.path)/cache"))
         }
+        guard let cache else {
+            throw RequestError("there is no folder for the cache", status: .unavailable)
+        }
+        self.scratch = scratch
         defer { cache.finish() }
         let settings = ConversionSettings(cache: cache, threads: console.threads)
         let events = ConversionConsole(console)
@@ -76,8 +86,9 @@ struct RunnablePackage {
         // A cache that cannot be written to has no package.
         guard let key = made.key, case .success(let cached) = try cache.open(key.digest) else {
             throw RequestError(
-                "the package of \(conversion.model) is not in the cache at \(cache.root)", status: .unavailable)
+                "the package of \(conversion.model) could not be stored in the cache \(cache.root)",
+                status: .unavailable)
         }
-        self.init(cached.package, heldBy: cached)
+        (package, lease) = (cached.package, cached)
     }
 }
