@@ -87,22 +87,7 @@ extension Inspection {
         lines += ports(of: program, .input, "in     ")
         lines += ports(of: program, .output, "out    ")
         lines += ports(of: program, .state, "state  ")
-        if !program.dimensions.isEmpty {
-            let rows = program.dimensions.map { dimension in
-                [
-                    "  \(dimension.name)", dimension.usual.map(String.init).joined(separator: ", "),
-                    dimension.maximum.map(String.init) ?? "",
-                ]
-            }
-            lines.append(Text.table(["  dimension", "usually", "at most"], rows, [.left, .left, .left]))
-            lines += program.dimensions.flatMap { dimension in
-                dimension.remarks.map { remark in
-                    let (first, last) = (remark.numbers.lowerBound, remark.numbers.upperBound)
-                    let range = last == dimension.maximum ? "from \(first) on" : "\(first) to \(last)"
-                    return "  remark: \(dimension.name) \(range): \(remark.text)"
-                }
-            }
-        }
+        lines += dimensions(of: program)
         let work = part.work.map { ["  \($0.bindings)", Wording.grouped($0.multiplyAdds)] }
         lines.append(Text.table(["  frozen to", "multiply-adds"], work, [.left, .right]))
         for remark in part.work.flatMap(\.remarks).map({ "  remark: \($0)" }) where !lines.contains(remark) {
@@ -111,7 +96,26 @@ extension Inspection {
         return lines.joined(separator: "\n")
     }
 
-    private static func ports(of program: Program, _ side: RoleRule.Side, _ head: String) -> [String] {
+    /// Returns a table of the program's free dimensions, and the remarks on them; nothing if all sizes are fixed.
+    static func dimensions(of program: Program) -> [String] {
+        if program.dimensions.isEmpty { return [] }
+        let rows = program.dimensions.map { dimension in
+            [
+                "  \(dimension.name)", dimension.usual.map(String.init).joined(separator: ", "),
+                dimension.maximum.map(String.init) ?? "",
+            ]
+        }
+        let remarks = program.dimensions.flatMap { dimension in
+            dimension.remarks.map { remark in
+                let (first, last) = (remark.numbers.lowerBound, remark.numbers.upperBound)
+                let range = last == dimension.maximum ? "from \(first) on" : "\(first) to \(last)"
+                return "  remark: \(dimension.name) \(range): \(remark.text)"
+            }
+        }
+        return [Text.table(["  dimension", "usually", "at most"], rows, [.left, .left, .left])] + remarks
+    }
+
+    static func ports(of program: Program, _ side: RoleRule.Side, _ head: String) -> [String] {
         let ports = program.ports.filter { $0.side == side }
         return lines(of: ports.map { ($0.name, "\($0.type)") }, side, of: program.interface, head)
     }

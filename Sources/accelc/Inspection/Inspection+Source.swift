@@ -13,7 +13,18 @@ extension Inspection {
         ]
         var functions: [JSON] = []
         if source.abilities.contains(.graph) {
-            for program in try source.model().programs {
+            let model = try source.model()
+            let parameters = Dictionary(
+                model.programs.flatMap { $0.constants.filter(\.isWeight).map { ($0.name, $0.shape.count) } }
+            ) { first, _ in first }
+            sections[0] += "\n  family \(model.family), "
+                + Wording.count(parameters.values.reduce(0, +), "parameter")
+            let assets = try source.assets
+            let tokens = TextTokens.summary { name in
+                try assets.first { $0.name == name }.map { JSONField(try JSON.parse($0.content, file: name), file: name) }
+            }
+            if let tokens { sections[0] += "\n  text: \(tokens)" }
+            for program in model.programs {
                 sections.append(Self.text(of: program, graph: request.graph))
                 functions.append(["name": .string(program.name), "interface": program.interface.json])
             }
@@ -64,17 +75,9 @@ extension Inspection {
     }
 
     private static func text(of program: Program, graph: Bool) -> String {
-        var lines = ["function \(program.name)"]
-        for (head, ports) in [
-            ("in   ", program.inputs.map { ($0.name, $0.value) }),
-            ("state ", program.states.map { ($0.name, $0.value) }),
-            ("out  ", program.outputs.map { ($0.name, $0.value) }),
-        ] {
-            let folded = FoldedNames.all(ports, name: \.0) { "\(program.type(of: $0.1))" }
-            lines += folded.flatMap { group in
-                group.elements.prefix(1).map { "  \(head)\(group.name) \(program.type(of: $0.1))" }
-            }
-        }
+        var lines = ["function \(program.name), role \(program.interface.role)"]
+        lines += ports(of: program, .input, "in    ") + ports(of: program, .state, "state ")
+        lines += ports(of: program, .output, "out   ") + dimensions(of: program)
         if graph { lines += program.lines.dropFirst() }
         return lines.joined(separator: "\n")
     }
