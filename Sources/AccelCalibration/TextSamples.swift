@@ -32,10 +32,18 @@ public struct TextSamples: Sendable {
         file = try TextFile(path)
     }
 
-    /// Returns the tensors of the samples by the names of a model's inputs: `I64[samples,length]`.
+    /// The samples of a text, and how much of it they are.
+    public struct Made: Sendable {
+        /// The tensors by the names of a model's inputs: `I64[samples,length]`.
+        public let tensors: [StoredTensor]
+        /// A sentence on the part of the text that no sample has; nil if they have all of it.
+        public let remark: String?
+    }
+
+    /// Returns the samples for a model.
     /// - Parameter interfaces: those of the model's parts, of which one takes tokens.
     /// - Throws: `RequestError` if no part takes tokens.
-    public func tensors(for interfaces: [Interface], by frontEnd: TextFrontEnd) throws -> [StoredTensor] {
+    public func made(for interfaces: [Interface], by frontEnd: TextFrontEnd) throws -> Made {
         func name(_ kind: RoleKind) -> String? {
             interfaces.lazy.compactMap { interface in interface.inputs.first { $0.value.kind == kind }?.key }.first
         }
@@ -43,9 +51,12 @@ public struct TextSamples: Sendable {
             throw RequestError("\(path): the model takes no tokens, so that no samples can be made of a text")
         }
         guard name(.position) == nil else {
-            return [tensor(tokens, try blocks(by: frontEnd))]
+            let (rows, isWhole) = try blocks(by: frontEnd)
+            let remark =
+                "\(path): samples are its first \(rows.count) blocks of \(rows[0].count) tokens; the rest is not used"
+            return Made(tensors: [tensor(tokens, rows)], remark: isWhole ? nil : remark)
         }
-        let rows = try lines(by: frontEnd)
+        let (rows, unused) = try lines(by: frontEnd)
         let padding = frontEnd.specialToken("pad_token").flatMap(frontEnd.tokenID) ?? 0
         let length = rows.map(\.ids.count).max() ?? 0
         func filled(_ value: Int64, _ row: (Encoding) -> [Int64]) -> [[Int64]] {
@@ -61,21 +72,30 @@ public struct TextSamples: Sendable {
         if let types = name(.tokenTypes), rows.contains(where: { $0.typeIDs.contains { $0 != 0 } }) {
             tensors.append(tensor(types, filled(0) { $0.typeIDs.map(Int64.init) }))
         }
-        return tensors
+        let remark =
+            unused == 0 ? nil : "\(path): samples are its first \(rows.count) lines; \(unused) more are not used"
+        return Made(tensors: tensors, remark: remark)
     }
 
-    /// Blocks of equal length; a text that fills none is one shorter block.
-    private func blocks(by frontEnd: TextFrontEnd) throws -> [[Int64]] {
+    /// Blocks of equal length, and whether these are the whole text but for less than a block; a text that fills none is one shorter
+    /// block.
+    private func blocks(by frontEnd: TextFrontEnd) throws -> (rows: [[Int64]], isWhole: Bool) {
         let start = try frontEnd.startToken().map { [$0] } ?? []
         let width = max(min(length, frontEnd.longestText ?? .max) - start.count, 1)
         var all: [Int64] = []
-        // Of a long text no more is divided into tokens than is needed.
-        for piece in file.entries.lazy.flatMap(Self.pieces) where all.count < width * count {
+        var isWhole = true
+        for piece in file.entries.lazy.flatMap(Self.pieces) {
+            // Of a long text no more is divided into tokens than is needed.
+            guard all.count < width * count else {
+                isWhole = false
+                break
+            }
             let tokens = try frontEnd.tokens(of: piece)
             all += tokens.prefix(start.count) == start[...] ? tokens.dropFirst(start.count) : tokens[...]
         }
-        guard all.count > width else { return [start + all] }
-        return (0..<min(all.count / width, count)).map { start + all[$0 * width..<($0 + 1) * width] }
+        guard all.count > width else { return ([start + all], isWhole) }
+        let rows = (0..<min(all.count / width, count)).map { start + all[$0 * width..<($0 + 1) * width] }
+        return (rows, isWhole && all.count < width * (count + 1))
     }
 
     private static let pieceBytes = 1 << 20
@@ -95,18 +115,23 @@ public struct TextSamples: Sendable {
     }
 
     /// The lines that are not empty, which may be two texts with a tab between them, and the conversations. One that is too long loses
-    /// its end.
-    private func lines(by frontEnd: TextFrontEnd) throws -> [Encoding] {
+    /// its end. Also returns how many lines are left.
+    private func lines(by frontEnd: TextFrontEnd) throws -> (rows: [Encoding], unused: Int) {
         let limit = min(length, frontEnd.longestText ?? .max)
         var rows: [Encoding] = []
-        for entry in file.lines where rows.count < count {
+        var unused = 0
+        for entry in file.lines {
+            guard rows.count < count else {
+                unused += entry.isBlank ? 0 : 1
+                continue
+            }
             let text = try frontEnd.text(of: entry)
             guard text.contains(where: { !$0.isWhitespace }) else { continue }
             let sides = TextFrontEnd.sides(of: text)
             let first = sides.second == nil ? frontEnd.defaultPrompt + sides.text : sides.text
             rows.append(try frontEnd.encoding(of: first, with: sides.second, limit: limit).encoding)
         }
-        return rows
+        return (rows, unused)
     }
 
     private func tensor(_ name: String, _ rows: [[Int64]]) -> StoredTensor {

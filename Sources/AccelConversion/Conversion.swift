@@ -107,7 +107,7 @@ public struct Conversion: Sendable {
     func samples(for model: SourceModel, of source: any ModelSource) throws -> SampleFile? {
         guard let sampleText else { return samples }
         return try SampleFile(
-            sampleText.tensors(for: model.programs.map(\.interface), by: source.textFrontEnd()), of: sampleText.path)
+            sampleText.made(for: model.programs.map(\.interface), by: source.textFrontEnd()), of: sampleText.path)
     }
 
     /// Returns the request with the recipe that the model gets, and its samples.

@@ -61,7 +61,7 @@ struct RequestedModel {
         warnings =
             source.remarks + model.remarks + (try request.check(model, plan))
             + calibration.warnings(plan, target: request.target != nil)
-        notes = calibration.notes
+        notes = calibration.notes + [request.samples?.remark].compactMap { $0 }
     }
 
     /// The scheme of each weight.
@@ -219,7 +219,7 @@ struct RequestedModel {
         guard let encoded = model.encoded[source.name], encoded.codec.values == codec.values,
             encoded.shape == source.shape, scalings[source.name] == nil
         else { return nil }
-        return (try encoded.stated(as: source.elementType), try source.losslessDistortion())
+        return (try encoded.stated(as: source.elementType).tensor(), try source.losslessDistortion())
     }
 
     /// A sentence on weights that are stored without the method of their scheme, because the samples did not bear it out, or because

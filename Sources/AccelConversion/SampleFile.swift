@@ -1,4 +1,5 @@
 public import AccelByteIO
+import AccelCalibration
 public import AccelTensors
 
 /// A safetensors file of calibration samples. It is read once, so that its tensors match its digest.
@@ -9,6 +10,8 @@ public struct SampleFile: Sendable {
     public let tensors: [StoredTensor]
     /// `TreeDigest` of the file.
     public let digest: Digest
+    /// A sentence on the part of a text that no sample has; nil for none.
+    package let remark: String?
 
     /// Reads a file into memory.
     /// - Throws: `FormatError` if it is not a safetensors file, `RequestError` if it cannot be read.
@@ -17,13 +20,15 @@ public struct SampleFile: Sendable {
         self.path = path
         tensors = try SafetensorsFile.reading { try SafetensorsFile(bytes, file: path) }.tensors
         digest = TreeDigest.digest(of: bytes)
+        remark = nil
     }
 }
 
 extension SampleFile {
     /// Samples that were made of a text. They have the digest of a file with the same tensors.
-    init(_ tensors: [StoredTensor], of text: String) throws {
-        let content = try SafetensorsWriter.parts(tensors).flatMap { part in part.withBytes { Array($0) } }
-        (path, self.tensors, digest) = (text, tensors, TreeDigest.digest(of: ByteView(content)))
+    init(_ made: TextSamples.Made, of text: String) throws {
+        let content = try SafetensorsWriter.parts(made.tensors).flatMap { part in part.withBytes { Array($0) } }
+        (path, tensors, digest) = (text, made.tensors, TreeDigest.digest(of: ByteView(content)))
+        remark = made.remark
     }
 }

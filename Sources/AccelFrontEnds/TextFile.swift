@@ -1,4 +1,4 @@
-public import AccelByteIO
+import AccelByteIO
 
 /// The texts of a file: one plain text, or of JSON Lines (`.jsonl`) those of objects with `text` or `messages`.
 public struct TextFile: Sendable {
@@ -8,6 +8,12 @@ public struct TextFile: Sendable {
         case plain(String)
         /// A conversation, which a chat template makes a text of.
         case conversation(Conversation)
+
+        /// Whether this is a text of white space only.
+        public var isBlank: Bool {
+            guard case .plain(let text) = self else { return false }
+            return text.allSatisfy(\.isWhitespace)
+        }
     }
 
     /// The path, for errors.

@@ -130,6 +130,7 @@ struct TextQualityTests {
                 words + ["a", "--calibrate", "text.txt", "--samples", "3"] + length, in: folder)
             let ofTensors = try CommandRunner.run(words + ["b", "--calibrate", "samples.safetensors"], in: folder)
             #expect(ofText.status == 0 && ofTensors.status == 0, "\(ofText.errors)\(ofTensors.errors)")
+            #expect(ofText.errors.contains("text.txt: samples are its first") && !ofTensors.errors.contains("first"))
             let content = try ["a", "b"].map { try Data(contentsOf: URL(filePath: "\(folder)/\($0)/weights-0000.bin")) }
             #expect(content[0] == content[1])
         }

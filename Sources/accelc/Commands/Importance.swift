@@ -26,7 +26,8 @@ enum ImportanceCommand: Command {
         conversion.ignoredFields = arguments.all(ConversionArguments.ignoredFields)
         conversion.adapters = try arguments.adapters
         try conversion.takeSamples(samples, arguments)
-        let count = try conversion.writeImportance(to: output, threads: console.threads)
+        let (count, remark) = try conversion.writeImportance(to: output, threads: console.threads)
+        remark.map { console.note("note: \($0)") }
         console.summary("\(output): the inputs of \(Wording.count(count, "weight"))")
         return .success
     }
