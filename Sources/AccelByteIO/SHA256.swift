@@ -53,7 +53,8 @@ public struct SHA256 {
 
     /// Returns the digests of several contents, in order. Hashing them together is much faster than one by one.
     public static func digests(of views: [ByteView]) -> [Digest] {
-        withExtendedLifetime(views) { digests(of: views.map { view in view.withBytes { $0 } }) }
+        let views = views.map(\.resident)
+        return withExtendedLifetime(views) { digests(of: views.map { view in view.withBytes { $0 } }) }
     }
 
     static func digests(of views: [UnsafeRawBufferPointer]) -> [Digest] {

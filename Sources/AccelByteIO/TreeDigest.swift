@@ -9,7 +9,7 @@ public enum TreeDigest {
 
     /// Returns the digest of a view.
     public static func digest(of view: ByteView) -> Digest {
-        let chunks = chunks(of: view)
+        let chunks = chunks(of: view.partBytes > chunkBytes ? view.resident : view)
         return combining(
             stride(from: 0, to: chunks.count, by: batch).flatMap {
                 SHA256.digests(of: Array(chunks[$0..<min($0 + batch, chunks.count)]))

@@ -17,7 +17,7 @@ protocol SingleModelSource: ModelSource {
     /// The importer and its version, for cache keys; nil for one whose results have not changed.
     static var importer: String? { get }
     /// The encoded weights, by their names in checkpoints.
-    var encoded: [String: CompressedTensor] { get }
+    var encoded: [String: EncodedWeight] { get }
     /// The bytes of encoded weights in the files, where these are not those of their encoding.
     var fileBytes: [String: Int] { get }
     /// The other tensors, under their names in checkpoints.
@@ -49,13 +49,12 @@ extension SingleModelSource {
     }
 
     public var weights: [SourceWeight] {
+        let recent = RecentWeights()
         let quantized = encoded.values.map { weight in
             SourceWeight(
                 name: weight.name, shape: weight.shape, scheme: weight.codec.specification,
                 storedBits: (fileBytes[weight.name] ?? weight.byteCount) * 8, codeBits: weight.codeBits
-            ) {
-                StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
-            }
+            ) { weight.decoded(keeping: recent) }
         }
         return (quantized + plain.map { SourceWeight($0, storedAs: fileTypes[$0.name]) }).sorted { $0.name < $1.name }
     }
@@ -63,14 +62,10 @@ extension SingleModelSource {
     public func model(
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
     ) throws -> SourceModel {
-        try MachineMemory.require(
-            MachineMemory.sum(encoded.values.map { $0.shape.count * 4 }), for: "the decoded weights of \(path)")
-        let decoded = encoded.values.map { weight in
-            StoredTensor(
-                name: weight.name, elementType: .float32, shape: weight.shape, bytes: ByteView(weight.floats()),
-                file: path)
+        let recent = RecentWeights()
+        let tensors = (plain + encoded.values.map { $0.decoded(keeping: recent) }).map {
+            isTransposed($0.name) ? $0.transposed() : $0
         }
-        let tensors = (plain + decoded).map { isTransposed($0.name) ? $0.transposed() : $0 }
         let checkpoint = Checkpoint(folder: folder, configuration: configuration, files: [])
             .replacing(tensors: tensors, configuration: configuration, documents: documents)
         return try HuggingFaceModel(checkpoint, path: path)

@@ -26,9 +26,7 @@ extension SourceModel {
                 guard let type = types[weight.name], own.elementType != type, let plain = Self.codec(of: type) else {
                     continue
                 }
-                encoded[weight.name] = try CompressedTensor(
-                    name: own.name, elementType: type, shape: own.shape, codec: own.codec, sections: own.sections,
-                    file: weight.file)
+                encoded[weight.name] = try own.stated(as: type)
                 stated[weight.name] = try weight.rounded(to: type, by: plain)
                 continue
             }
@@ -40,9 +38,9 @@ extension SourceModel {
                 continue
             }
             guard halves.elementType != .float32, let codec = Self.codec(of: halves.elementType) else { continue }
-            encoded[weight.name] = try CompressedTensor(
-                name: weight.name, elementType: type, shape: weight.shape, codec: codec, sections: [halves.bytes],
-                file: weight.file)
+            encoded[weight.name] = try EncodedWeight(
+                name: weight.name, elementType: type, shape: weight.shape, codec: codec, file: weight.file
+            ) { [halves.bytes] }
             guard weight.elementType != type else { continue }
             stated[weight.name] = try weight.rounded(to: type, by: plain)
         }

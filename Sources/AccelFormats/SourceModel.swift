@@ -36,7 +36,7 @@ public struct SourceModel: Sendable {
     /// The importer of the source's files and its version, for cache keys; nil for one whose results have not changed.
     package private(set) var importer: String?
     /// The encoded weights of the source's files, by the names of the constants that have their decoded values.
-    public private(set) var encoded: [String: CompressedTensor] = [:]
+    public private(set) var encoded: [String: EncodedWeight] = [:]
 
     /// The programs that a family built from a checkpoint.
     public init(_ model: FamilyModel, by family: any ModelFamily) {
@@ -90,7 +90,7 @@ public struct SourceModel: Sendable {
     ///   - transposed: the encoded weights that the checkpoint would have transposed, and the programs have as they are.
     ///   - importer: the importer and its version, for cache keys.
     func made(
-        of encoded: [String: CompressedTensor], in names: Set<String>, transposed: Set<String> = [],
+        of encoded: [String: EncodedWeight], in names: Set<String>, transposed: Set<String> = [],
         by importer: String? = nil
     ) -> SourceModel {
         var model = self
@@ -109,13 +109,13 @@ public struct SourceModel: Sendable {
     /// Returns the model of a package with the encoded weights whose values its functions' constants have.
     func keeping(_ encoded: [String: CompressedTensor]) -> SourceModel {
         var model = self
-        model.encoded = encoded
+        model.encoded = encoded.mapValues { EncodedWeight($0) }
         model.remarks += Self.remarks(on: encoded.values.map(\.codec.specification), of: "package")
         return model
     }
 
     /// Returns the model with other tensors for some weights, by name, of the same shapes, and other encodings.
-    func replacing(_ tensors: [String: StoredTensor], encoded: [String: CompressedTensor]) throws -> SourceModel {
+    func replacing(_ tensors: [String: StoredTensor], encoded: [String: EncodedWeight]) throws -> SourceModel {
         var model = self
         model.programs = programs.map { $0.replacing(tensors) }
         model.functions = try functions?.map { try $0.applying { $0.replacing(tensors) } }

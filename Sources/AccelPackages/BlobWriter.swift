@@ -99,12 +99,15 @@ struct BlobWriter: ~Copyable {
     }
 }
 
-/// An address range in memory.
+/// Where bytes are: an address range in memory, or a range of bytes that are computed when they are read.
 struct MemoryRange: Hashable {
+    private let owner: ObjectIdentifier?
     let start: UInt
     let count: Int
+    var isDerived: Bool { owner != nil }
+
     init(_ bytes: ByteView) {
-        start = bytes.withBytes { UInt(bitPattern: $0.baseAddress) }
+        (owner, start) = bytes.identity
         count = bytes.count
     }
 }

@@ -34,6 +34,23 @@ public struct StoredTensor: Sendable {
         self.init(name: name, elementType: .int64, shape: shape, bytes: ByteView(integers))
     }
 
+    /// Returns the same elements in memory: the tensor itself, unless its bytes are computed when they are read.
+    /// - Throws: `RequestError` if there is too little memory; `FormatError` if the file that they are computed from is corrupt.
+    public func resident(threads: Int = 1) throws -> StoredTensor {
+        guard bytes.isDerived else { return self }
+        let buffer = try ByteBuffer(allocating: bytes.count, for: name)
+        let step = max(Self.partBytes / bytes.partBytes, 1) * bytes.partBytes
+        let starts = Array(stride(from: 0, to: bytes.count, by: step))
+        try Parallel.forEach(starts.count, threads: threads) { index in
+            let part = starts[index]..<min(starts[index] + step, bytes.count)
+            bytes.read(part, into: UnsafeMutableRawBufferPointer(rebasing: buffer.bytes[part]))
+        }
+        if let failure = bytes.failure { throw failure }
+        return StoredTensor(name: name, elementType: elementType, shape: shape, bytes: ByteView(buffer), file: file)
+    }
+
+    private static let partBytes = 1 << 20
+
     /// Returns the same elements under another name.
     public func renamed(_ name: String) -> StoredTensor {
         StoredTensor(name: name, elementType: elementType, shape: shape, bytes: bytes, file: file)

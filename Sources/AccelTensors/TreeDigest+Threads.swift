@@ -9,7 +9,7 @@ extension TreeDigest {
     /// Returns the digests of several contents; their chunks are shared among `threads` threads.
     /// - Throws: `CancellationError` once the task that the caller runs in is cancelled.
     public static func digests(of views: [ByteView], threads: Int) throws -> [Digest] {
-        let chunks = views.map(Self.chunks)
+        let chunks = views.map { Self.chunks(of: $0.partBytes > chunkBytes ? $0.resident : $0) }
         let digests = try chunkDigests(chunks.flatMap { $0 }, threads: threads)
         var next = 0
         return chunks.map { chunks in

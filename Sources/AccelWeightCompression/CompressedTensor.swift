@@ -40,13 +40,7 @@ public struct CompressedTensor: Sendable {
     }
 
     /// Bits of the codes for one weight, without scales and tables.
-    public var codeBits: Double {
-        // A row of ggml's blocks ends with a whole one, however few of its weights the row has.
-        if let blocks = codec as? any GGMLCodec { return blocks.bitsPerWeight }
-        let layouts = codec.sections(elementType: elementType, shape: shape)
-        let codes = layouts.first { $0.name == "codes" } ?? layouts.first
-        return Double((codes?.byteCount ?? 0) * 8) / Double(max(shape.count, 1))
-    }
+    public var codeBits: Double { codec.codeBits(codec.sections(elementType: elementType, shape: shape), shape) }
 
     /// - Parameter sections: already checked.
     init(name: String, elementType: ElementType, shape: Shape, codec: any WeightCodec, checked sections: [ByteView]) {
@@ -91,6 +85,24 @@ public struct CompressedTensor: Sendable {
         }
     }
 
+    /// Returns the decoded weight as a float32 tensor whose rows are decoded when they are read.
+    /// - Parameter file: the file that it comes from, for errors.
+    public func decoded(file: String = "memory") -> StoredTensor {
+        let rows = shape.count == 0 ? 0 : shape.rows
+        let derived = DerivedBytes(rows: rows, rowBytes: max(shape.columns * 4, 1)) { rows, target in
+            codec.decode(rows, of: self, into: target.assumingMemoryBound(to: Float.self))
+        }
+        return StoredTensor(
+            name: name, elementType: .float32, shape: shape, bytes: ByteView(derived), file: file)
+    }
+
+    /// The same weight with all sections in memory: those that are computed when they are read are computed once.
+    package var resident: CompressedTensor {
+        guard sections.contains(where: \.isDerived) else { return self }
+        return CompressedTensor(
+            name: name, elementType: elementType, shape: shape, codec: codec, checked: sections.map(\.resident))
+    }
+
     /// Returns the same encoding of a weight with another element type in the checkpoint.
     public func stated(as elementType: ElementType) throws -> CompressedTensor {
         try CompressedTensor(name: name, elementType: elementType, shape: shape, codec: codec, sections: sections)
@@ -103,8 +115,16 @@ public struct CompressedTensor: Sendable {
 }
 
 extension WeightCodec {
+    /// Returns the bits of the codes for one weight, without scales and tables.
+    func codeBits(_ layouts: [SectionLayout], _ shape: Shape) -> Double {
+        // A row of ggml's blocks ends with a whole one, however few of its weights the row has.
+        if let blocks = self as? any GGMLCodec { return blocks.bitsPerWeight }
+        let codes = layouts.first { $0.name == "codes" } ?? layouts.first
+        return Double((codes?.byteCount ?? 0) * 8) / Double(max(shape.count, 1))
+    }
+
     /// Returns the sections of a tensor after a check that the codec supports it.
-    fileprivate func agreedSections(
+    func agreedSections(
         elementType: ElementType, shape: Shape, name: String, file: String
     ) throws -> [SectionLayout] {
         if let reason = unsupportedReason(elementType: elementType, shape: shape) {

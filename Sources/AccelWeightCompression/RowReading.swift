@@ -36,7 +36,8 @@ extension StoredTensor {
     func readFinite(_ range: Range<Int>, into target: UnsafeMutableBufferPointer<Float>) throws {
         readFloats(range, into: target)
         if let bad = UnsafeMutableBufferPointer(rebasing: target[..<range.count]).firstNotFinite {
-            throw error("is \(target[bad]), but weights have to be finite", index: range.lowerBound + bad)
+            throw bytes.failure
+                ?? error("is \(target[bad]), but weights have to be finite", index: range.lowerBound + bad)
         }
     }
 

@@ -19,6 +19,7 @@ final class StoredWeight: @unchecked Sendable {
     private let packedForms: [String: ByteView]
 
     init(_ tensor: CompressedTensor, packed: [String: ByteView] = [:]) {
+        let tensor = tensor.resident
         self.tensor = tensor
         packedForms = packed
         (rows, columns) = (tensor.shape.rows, tensor.shape.columns)

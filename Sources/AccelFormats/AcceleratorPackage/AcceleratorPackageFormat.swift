@@ -63,7 +63,7 @@ public struct PackagedModel: ModelSource {
                     name: tensor.name, shape: tensor.shape, scheme: tensor.codec.specification,
                     storedBits: tensor.byteCount * 8, codeBits: tensor.codeBits
                 ) {
-                    let values = tensor.decoded
+                    let values = tensor.values
                     guard let scaling = entry.scaling?.inverse else { return values }
                     var floats = values.floats()
                     floats.withUnsafeMutableBufferPointer { scaling.apply(to: $0, rows: 0..<tensor.shape.rows) }
@@ -85,10 +85,7 @@ public struct PackagedModel: ModelSource {
     ) throws -> SourceModel {
         try package.check()
         let tensors = package.graph.tensors
-        try MachineMemory.require(
-            MachineMemory.sum(tensors.map { $0.isPlain ? 0 : $0.shape.count * 4 }),
-            for: "the decoded weights of \(path)")
-        let values = Dictionary(tensors.map { ($0.name, $0.decoded) }) { first, _ in first }
+        let values = Dictionary(tensors.map { ($0.name, $0.values) }) { first, _ in first }
         let functions = try package.graph.functions.map { function in
             try function.applying { $0.holding(values) }
         }
@@ -108,12 +105,12 @@ extension CompressedTensor {
         sections.count == 1 && (codec.name == "stored" || codec.name == "float16")
     }
 
-    /// The values as a tensor: the stored bytes for plain numbers, else decoded to float32.
-    fileprivate var decoded: StoredTensor {
+    /// The values as a tensor: the stored bytes for plain numbers, else float32 that is decoded when it is read.
+    fileprivate var values: StoredTensor {
         let type: ElementType? = codec.name == "stored" ? elementType : codec.name == "float16" ? .float16 : nil
         if isPlain, let type, sections[0].count == shape.count * type.byteCount {
             return StoredTensor(name: name, elementType: type, shape: shape, bytes: sections[0])
         }
-        return StoredTensor(name: name, floats: floats(), shape: shape)
+        return decoded()
     }
 }

@@ -15,6 +15,14 @@ extension GGMLType {
         storage == .codec(MXFP4Codec.name) ? Self.codesAndScales(blocks) : [blocks]
     }
 
+    /// Returns the codec of a tensor; nil if it does not have the tensor's blocks. Blocks of the type's own codec are not read.
+    /// - Parameter codec: what made the codes.
+    func codec(of blocks: ByteView, _ shape: Shape, madeBy codec: any WeightCodec) -> (any WeightCodec)? {
+        // Files do not have the importance that a weighted search had.
+        if storage == .codec(codec.name) { return codec.method == .weighted ? codec.dataFree : codec }
+        return codes(blocks, of: shape, by: codec)?.codec
+    }
+
     /// Returns the codec of a tensor, and its sections for the tensor's blocks.
     /// - Parameter codec: what made the codes.
     /// - Returns: nil if the codec does not have such blocks.

@@ -3,8 +3,11 @@ import AccelTensors
 
 /// The order of the rows of queries and keys. Checkpoints rotate element i of a head with element i + half; llama.cpp's
 /// architecture `llama` rotates elements 2i and 2i + 1. Its files have the rows of each head in that order.
-struct GGUFRows {
+struct GGUFRows: Sendable {
     let heads: Int
+
+    /// Whether the rows divide into heads of an even number.
+    func fits(rows: Int) -> Bool { heads > 0 && rows % (2 * heads) == 0 }
 
     /// Returns the rows as files have them.
     /// - Parameter rows: a multiple of the heads, with an even number for each.
@@ -20,7 +23,7 @@ struct GGUFRows {
     /// - Parameter source: returns the row of a head that a row is taken from, and is given half of the rows of a head.
     /// - Returns: nil if the rows do not divide into heads of an even number.
     private func reordered(_ bytes: ByteView, rows: Int, from source: (Int, Int) -> Int) -> ByteView? {
-        guard heads > 0, rows % (2 * heads) == 0 else { return nil }
+        guard fits(rows: rows) else { return nil }
         guard rows > 0 else { return bytes }
         let (width, perHead) = (bytes.count / rows, rows / heads)
         let target = ByteBuffer(count: bytes.count)

@@ -10,7 +10,7 @@ public struct GGUFSource: SingleModelSource {
     let configuration: JSONField
     let documents: [String: JSON]?
     let folder: String
-    let encoded: [String: CompressedTensor]
+    let encoded: [String: EncodedWeight]
     let fileBytes: [String: Int]
     let fileTypes: [String: ElementType]
     public let freeCodes: [String: any WeightCodec]
@@ -36,7 +36,7 @@ public struct GGUFSource: SingleModelSource {
         tokenizerAssets = GGUFTokenizerAssets.assets(of: parts[0])
         let reader = GGUFReader(read, configuration, try GGUFFolder.types(in: parts[0]))
         let schemes = try GGUFFolder.schemes(in: parts[0])
-        var (encoded, plain) = ([String: CompressedTensor](), [StoredTensor]())
+        var (encoded, plain) = ([String: EncodedWeight](), [StoredTensor]())
         var (bytes, free) = ([String: Int](), [String: any WeightCodec]())
         var types: [String: ElementType] = [:]
         for part in parts {
@@ -130,7 +130,7 @@ public struct GGUFSource: SingleModelSource {
 private struct GGUFReader {
     enum Weight {
         case plain(StoredTensor)
-        case encoded(CompressedTensor)
+        case encoded(EncodedWeight)
     }
 
     private let architecture: GGUFArchitecture
@@ -163,36 +163,41 @@ private struct GGUFReader {
                 "\(file), tensor \(quoted(tensor.name)): the family \(architecture.family) of accelc has no such tensor in \(layers) layers",
                 status: .unavailable)
         }
-        var bytes = tensor.bytes
+        let bytes: @Sendable () throws -> ByteView
         if architecture.rotatesNeighbours, ["attn_q", "attn_k"].contains(module.gguf) {
             let heads = try configuration[module.gguf == "attn_q" ? "num_attention_heads" : "num_key_value_heads"].int()
             let rows = tensor.shape.rank < 2 ? tensor.shape.count : tensor.shape.rows
-            guard let ordered = GGUFRows(heads: heads).inHalves(bytes, rows: rows) else {
+            let order = GGUFRows(heads: heads)
+            guard order.fits(rows: rows) else {
                 throw FormatError(
                     file: file, location: .tensor(tensor.name, index: nil),
                     reason: "its \(rows) rows are not \(heads) heads of an even width")
             }
-            bytes = ordered
+            bytes = { order.inHalves(tensor.bytes, rows: rows) ?? tensor.bytes }
+        } else {
+            bytes = { tensor.bytes }
         }
         switch tensor.type.storage {
         case .plain(let type):
-            var stored = StoredTensor(name: name, elementType: type, shape: tensor.shape, bytes: bytes, file: file)
+            var stored = StoredTensor(
+                name: name, elementType: type, shape: tensor.shape, bytes: try bytes(), file: file)
             if architecture.storesWholeGains, tensor.shape.rank == 1 {
                 let gains = ByteView(stored.floats().map { $0 - 1 })
                 stored = StoredTensor(name: name, elementType: .float32, shape: tensor.shape, bytes: gains, file: file)
             }
             return .plain(types[tensor.name].flatMap(stored.narrowed) ?? stored)
         case .codec(let specification):
-            guard let codes = tensor.type.codes(bytes, of: tensor.shape, by: try scheme ?? Codecs.codec(specification))
-            else {
+            let codec = try scheme ?? Codecs.codec(specification)
+            let (type, shape) = (tensor.type, tensor.shape)
+            guard let own = type.codec(of: tensor.bytes, shape, madeBy: codec) else {
                 throw FormatError(
                     file: file, location: .tensor(tensor.name, index: nil),
-                    reason: "blocks of \(tensor.type.name) are not codes of \(scheme?.specification ?? specification)")
+                    reason: "blocks of \(type.name) are not codes of \(codec.specification)")
             }
             return .encoded(
-                try CompressedTensor(
-                    name: name, elementType: types[tensor.name] ?? .float32, shape: tensor.shape, codec: codes.codec,
-                    sections: codes.sections, file: file))
+                try EncodedWeight(
+                    name: name, elementType: types[tensor.name] ?? .float32, shape: shape, codec: own, file: file
+                ) { type.codes(try bytes(), of: shape, by: codec)?.sections ?? [] })
         case .unread:
             throw RequestError(
                 "\(file), tensor \(quoted(tensor.name)): weights of type \(tensor.type.name) are not supported (supported: "

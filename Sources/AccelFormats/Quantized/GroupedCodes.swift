@@ -3,12 +3,12 @@ import AccelTensors
 import AccelWeightCompression
 
 /// Integer codes of a matrix, `scale * (code - zero)`, with a scale and a zero for each group of a row.
-struct GroupedCodes {
+struct GroupedCodes: Sendable {
     let rows: Int
     let columns: Int
     let bits: Int
-    /// Unsigned, row-major.
-    let codes: [UInt8]
+    /// Reads the codes: unsigned, row-major.
+    let codes: @Sendable () throws -> [UInt8]
     /// Columns of a group; the last group of a row may be smaller.
     let group: Int
     /// Row-major.
@@ -41,16 +41,20 @@ struct GroupedCodes {
             return columns % group == 0 ? flat() : decoded("a zero point times its scale is no float32")
         }
         return .encoded(
-            codec: "affine:bits=\(width),block=\(block),scales=float32", shape: shape,
-            sections: [Self.packed(codes, bits: width, columns), ByteView(places.map { scales[$0] }), ByteView(biases)])
+            codec: "affine:bits=\(width),block=\(block),scales=float32", shape: shape
+        ) {
+            [
+                Self.packed(try codes(), bits: width, columns), ByteView(places.map { scales[$0] }), ByteView(biases),
+            ]
+        }
     }
 
     /// Returns the codes with their zero points as they are: groups are neighbours in the flat tensor.
     private func flat() -> QuantizedWeight {
         let width = bits == 7 ? 8 : bits
         return .encoded(
-            codec: "hqq:bits=\(width),group=\(group),scales=float32", shape: shape,
-            sections: [Self.packed(codes, bits: width, columns), ByteView(scales), ByteView(zeros)])
+            codec: "hqq:bits=\(width),group=\(group),scales=float32", shape: shape
+        ) { [Self.packed(try codes(), bits: width, columns), ByteView(scales), ByteView(zeros)] }
     }
 
     /// Returns the weight with columns in any order: those of a group are side by side in a codec of its own.
@@ -69,9 +73,13 @@ struct GroupedCodes {
             defer { next[group] += 1 }
             return next[group]
         }
-        var placed = [UInt8](repeating: 0, count: rows * slots)
-        for row in 0..<rows {
-            for (column, slot) in order.enumerated() { placed[row * slots + slot] = codes[row * columns + column] }
+        let placed: @Sendable () throws -> [UInt8] = {
+            let codes = try codes()
+            var placed = [UInt8](repeating: 0, count: rows * slots)
+            for row in 0..<rows {
+                for (column, slot) in order.enumerated() { placed[row * slots + slot] = codes[row * columns + column] }
+            }
+            return placed
         }
         let places = (0..<rows).flatMap { row in
             counts.indices.flatMap { repeatElement(row * groups + $0, count: isRegular ? 1 : blocksOfGroups[$0]) }
@@ -80,7 +88,7 @@ struct GroupedCodes {
             rows: rows, columns: slots, bits: bits, codes: placed, group: block, scales: places.map { scales[$0] },
             zeros: places.map { zeros[$0] }, hasHalfScales: hasHalfScales
         ).weight()
-        guard case .encoded(let codec, _, let sections, _) = inner else {
+        guard case .encoded(let codec, _, _, let sections) = inner else {
             return decoded("no scheme has its groups in the order of activations", groupOfColumn: groupOfColumn)
         }
         let positions =
@@ -88,8 +96,8 @@ struct GroupedCodes {
             ? ByteView(order.map { UInt16(truncatingIfNeeded: $0) })
             : ByteView(order.map { UInt32(truncatingIfNeeded: $0) })
         return .encoded(
-            codec: "permuted:slots=\(slots == columns ? "columns" : "\(slots)")+\(codec)", shape: shape,
-            sections: sections + [positions])
+            codec: "permuted:slots=\(slots == columns ? "columns" : "\(slots)")+\(codec)", shape: shape
+        ) { try sections() + [positions] }
     }
 
     /// The blocks that codecs have.
@@ -102,17 +110,19 @@ struct GroupedCodes {
 
     private func int4(_ block: String, _ blocks: Int, _ places: [Int]) -> QuantizedWeight {
         let isSymmetric = zeros.allSatisfy { $0 == 8 }
-        let signed = codes.map { ($0 &- 8) & 15 }
-        let stored = places.map { scales[$0] }
-        var sections = [Self.packed(signed, bits: 4, columns)]
-        sections.append(hasHalfScales ? ByteView(stored.map { Float16($0).bitPattern }) : ByteView(stored))
-        if !isSymmetric {
-            sections.append(Self.packed(places.map { (UInt8(zeros[$0]) &- 8) & 15 }, bits: 4, blocks))
-        }
         return .encoded(
             codec: "int4:block=\(block),mode=\(isSymmetric ? "symmetric" : "asymmetric"),"
-                + "scales=\(hasHalfScales ? "float16" : "float32")",
-            shape: shape, sections: sections)
+                + "scales=\(hasHalfScales ? "float16" : "float32")", shape: shape
+        ) {
+            let signed = try codes().map { ($0 &- 8) & 15 }
+            let stored = places.map { scales[$0] }
+            var sections = [Self.packed(signed, bits: 4, columns)]
+            sections.append(hasHalfScales ? ByteView(stored.map { Float16($0).bitPattern }) : ByteView(stored))
+            if !isSymmetric {
+                sections.append(Self.packed(places.map { (UInt8(zeros[$0]) &- 8) & 15 }, bits: 4, blocks))
+            }
+            return sections
+        }
     }
 
     /// Returns codes as codecs pack them: each row from a byte on.
@@ -132,13 +142,17 @@ struct GroupedCodes {
     /// Returns the values, in float32.
     /// - Parameter groupOfColumn: the group of each column, if columns are not in the order of groups.
     func decoded(_ reason: String, groupOfColumn: [Int]? = nil) -> QuantizedWeight {
-        var values = [Float](repeating: 0, count: rows * columns)
-        for row in 0..<rows {
-            for column in 0..<columns {
-                let place = row * groups + (groupOfColumn?[column] ?? column / group)
-                values[row * columns + column] = scales[place] * (Float(codes[row * columns + column]) - zeros[place])
+        .decoded(shape: shape, reason: reason) {
+            let codes = try codes()
+            var values = [Float](repeating: 0, count: rows * columns)
+            for row in 0..<rows {
+                for column in 0..<columns {
+                    let place = row * groups + (groupOfColumn?[column] ?? column / group)
+                    values[row * columns + column] =
+                        scales[place] * (Float(codes[row * columns + column]) - zeros[place])
+                }
             }
+            return values
         }
-        return .decoded(values, shape: shape, reason: reason)
     }
 }

@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelTensors
 
 /// Signed codes of eight bits, and the weights that share a scale.
-struct Int8Rows {
+struct Int8Rows: Sendable {
     let tensor: StoredTensor
     let scales: [Float]
     /// One for each scale; nil for 0.
@@ -34,24 +34,24 @@ struct Int8Rows {
     }
 
     func weight() -> QuantizedWeight {
-        let bytes = tensor.byteArray
         guard tiles.across == 1 else { return grouped.weight() }
         let axis = tiles.down == 1 && tiles.rows > 1 ? "tensor" : "channel"
         let (scales, zeros) =
             axis == "tensor" ? (scales, zeros) : (tiles.inRows(scales), zeros.map { tiles.inRows($0) })
         // Symmetric codes end at -127.
-        let isSymmetric = zeros == nil && !bytes.contains(128)
+        let isSymmetric = zeros == nil && !tensor.bytes.withBytes { $0.contains(128) }
         return .encoded(
-            codec: "int8:axis=\(axis)" + (isSymmetric ? "" : ",mode=asymmetric"), shape: tensor.shape,
-            sections: [tensor.bytes, ByteView(scales)]
-                + (isSymmetric ? [] : [ByteView(zeros ?? scales.map { _ in Int8(0) })]))
+            codec: "int8:axis=\(axis)" + (isSymmetric ? "" : ",mode=asymmetric"), shape: tensor.shape
+        ) {
+            [tensor.bytes, ByteView(scales)] + (isSymmetric ? [] : [ByteView(zeros ?? scales.map { _ in Int8(0) })])
+        }
     }
 
     /// The same codes with a scale and a zero for each group of a row.
     private var grouped: GroupedCodes {
         let rowScales = tiles.inRows(scales)
         return GroupedCodes(
-            rows: tiles.rows, columns: tiles.columns, bits: 8, codes: tensor.byteArray.map { $0 ^ 128 },
+            rows: tiles.rows, columns: tiles.columns, bits: 8, codes: { tensor.byteArray.map { $0 ^ 128 } },
             group: tiles.width, scales: rowScales,
             zeros: zeros.map { tiles.inRows($0).map { Float($0) + 128 } } ?? rowScales.map { _ in 128 },
             hasHalfScales: false)
@@ -59,14 +59,15 @@ struct Int8Rows {
 
     /// Returns the values with factors of the columns.
     func scaled(byColumn factors: [Float], _ reason: String) -> QuantizedWeight {
-        let codes = grouped
-        let values = codes.codes.indices.map { index in
-            let (row, column) = index.quotientAndRemainder(dividingBy: codes.columns)
-            let place = row * tiles.across + column / tiles.width
-            return Float(
-                Double(codes.scales[place]) * Double(Float(codes.codes[index]) - codes.zeros[place])
-                    * Double(factors[column]))
+        let grouped = grouped
+        return .decoded(shape: tensor.shape, reason: reason) {
+            try grouped.codes().enumerated().map { index, code in
+                let (row, column) = index.quotientAndRemainder(dividingBy: grouped.columns)
+                let place = row * tiles.across + column / tiles.width
+                return Float(
+                    Double(grouped.scales[place]) * Double(Float(code) - grouped.zeros[place])
+                        * Double(factors[column]))
+            }
         }
-        return .decoded(values, shape: tensor.shape, reason: reason)
     }
 }

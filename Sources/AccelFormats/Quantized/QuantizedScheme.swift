@@ -90,12 +90,13 @@ extension QuantizedSchemes {
     }
 }
 
-/// A weight that a scheme has read.
-enum QuantizedWeight {
+/// What a scheme says of a weight. Its codes are read when they are used.
+enum QuantizedWeight: Sendable {
     /// A codec has the codes and scales of the checkpoint.
-    case encoded(codec: String, shape: Shape, sections: [ByteView], elementType: ElementType = .float32)
+    case encoded(
+        codec: String, shape: Shape, elementType: ElementType = .float32, sections: @Sendable () throws -> [ByteView])
     /// No codec has the scheme: the exact values.
-    case decoded([Float], shape: Shape, reason: String)
+    case decoded(shape: Shape, reason: String, values: @Sendable () throws -> [Float])
 }
 
 /// The tensors of one quantized layer.

@@ -12,7 +12,7 @@ public struct QuantizedSource: CheckpointSource {
     private let checkpoint: Checkpoint
     private let isConfigured: Bool
     /// The weights whose codes a codec has, by name.
-    private let encoded: [String: CompressedTensor]
+    private let encoded: [String: EncodedWeight]
     /// The bytes that the files have of these weights: more than the encoding has where they also state what follows from the scheme.
     private let fileBytes: [String: Int]
     /// The weights that are decoded, by name, each with the reason.
@@ -40,7 +40,7 @@ public struct QuantizedSource: CheckpointSource {
         try QuantizedSchemes.refuseMarked(checkpoint)
         let record =
             format == MLXFormat.self || layout != nil ? try ExportRecord(in: checkpoint.folder) : ExportRecord()
-        var (encoded, decoded) = ([String: CompressedTensor](), [String: (tensor: StoredTensor, reason: String)]())
+        var (encoded, decoded) = ([String: EncodedWeight](), [String: (tensor: StoredTensor, reason: String)]())
         var (taken, titles, orders) = (Set<String>(), Set<String>(), [String: AxisOrder]())
         var idleReasons = Set<String>()
         var fileBytes: [String: Int] = [:]
@@ -65,14 +65,26 @@ public struct QuantizedSource: CheckpointSource {
                 idleReasons.insert(idle.reason)
             }
             guard let name = try place(layer.name + layer.scheme.weightName) else { continue }
+            // The scheme is asked again for the numbers, so that no scales are kept.
             switch try layer.scheme.weight(of: layer) {
-            case .encoded(let codec, let shape, let sections, let type):
+            case .encoded(let codec, let shape, let type, _):
                 fileBytes[name] = layer.scheme.claimedParts.reduce(0) { $0 + (layer[$1]?.bytes.count ?? 0) }
-                encoded[name] = try CompressedTensor(
-                    name: name, elementType: type, shape: shape, codec: Codecs.codec(codec), sections: sections,
-                    file: tensor.file)
-            case .decoded(let floats, let shape, let reason):
-                decoded[name] = (StoredTensor(name: name, floats: floats, shape: shape), reason)
+                encoded[name] = try EncodedWeight(
+                    name: name, elementType: type, shape: shape, codec: Codecs.codec(codec), file: tensor.file
+                ) {
+                    guard case .encoded(_, _, _, let sections) = try layer.scheme.weight(of: layer) else { return [] }
+                    return try sections()
+                }
+            case .decoded(let shape, let reason, _):
+                let values = DerivedBytes(count: shape.count * 4, partBytes: max(shape.count * 4, 1)) { range, target in
+                    guard case .decoded(_, _, let values) = try layer.scheme.weight(of: layer) else { return }
+                    try values().withUnsafeBytes {
+                        target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[range]))
+                    }
+                }
+                let weight = StoredTensor(
+                    name: name, elementType: .float32, shape: shape, bytes: ByteView(values), file: tensor.file)
+                decoded[name] = (weight, reason)
             }
         }
         guard !titles.isEmpty || layout != nil else { return nil }
@@ -129,13 +141,14 @@ public struct QuantizedSource: CheckpointSource {
     }
 
     public var weights: [SourceWeight] {
+        let recent = RecentWeights()
         let kept = encoded.values.map { weight in
             SourceWeight(
                 name: weight.name, shape: order(of: weight.name).undone(weight.shape),
                 scheme: weight.codec.specification,
                 storedBits: (fileBytes[weight.name] ?? weight.byteCount) * 8, codeBits: weight.codeBits
             ) { [self] in
-                try ordered(StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape))
+                try ordered(weight.decoded(keeping: recent))
             }
         }
         return (kept + decoded.values.map { SourceWeight($0.tensor) } + plain.map { self.weight($0) })
@@ -168,11 +181,8 @@ public struct QuantizedSource: CheckpointSource {
     }
 
     func decodedCheckpoint() throws -> Checkpoint {
-        try MachineMemory.require(
-            MachineMemory.sum(encoded.values.map { $0.shape.count * 4 }), for: "the decoded weights of \(path)")
-        let values = try encoded.values.map {
-            try ordered(StoredTensor(name: $0.name, floats: $0.floats(), shape: $0.shape))
-        }
+        let recent = RecentWeights()
+        let values = try encoded.values.map { try ordered($0.decoded(keeping: recent)) }
         let paths = QuantizationConfiguration.keys.flatMap { [$0, "text_config.\($0)"] }
         let configuration = paths.reduce(configuration) { $0.removing($1) ?? $0 }
         return checkpoint.replacing(

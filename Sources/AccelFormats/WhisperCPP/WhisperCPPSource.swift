@@ -9,7 +9,7 @@ public struct WhisperCPPSource: SingleModelSource {
     public let files: ModelFiles
     let configuration: JSONField
     let folder: String
-    let encoded: [String: CompressedTensor]
+    let encoded: [String: EncodedWeight]
     let plain: [StoredTensor]
     let names: Set<String>
     /// Files do not say how their codes were searched for.
@@ -43,7 +43,7 @@ public struct WhisperCPPSource: SingleModelSource {
 
     private static func weights(
         _ file: WhisperFile, _ path: String
-    ) throws -> (encoded: [String: CompressedTensor], plain: [StoredTensor]) {
+    ) throws -> (encoded: [String: EncodedWeight], plain: [StoredTensor]) {
         let known = WhisperNames.all(audioLayers: file.sizes.audio.layers, textLayers: file.sizes.text.layers)
         let own = Dictionary(known.map { ($0.file, "model.\($0.own)") }) { first, _ in first }
         func refused(_ name: String, _ reason: String) -> FormatError {
@@ -52,7 +52,7 @@ public struct WhisperCPPSource: SingleModelSource {
         if let missing = Set(own.keys).subtracting(file.tensors.map(\.name)).min() {
             throw refused(missing, "expected a tensor of this name")
         }
-        var (encoded, plain) = ([String: CompressedTensor](), [StoredTensor]())
+        var (encoded, plain) = ([String: EncodedWeight](), [StoredTensor]())
         for tensor in file.tensors {
             guard let name = own[tensor.name] else {
                 throw refused(tensor.name, "a model of these sizes has no such tensor")
@@ -67,9 +67,9 @@ public struct WhisperCPPSource: SingleModelSource {
                 plain.append(
                     StoredTensor(name: name, elementType: type, shape: shape, bytes: tensor.bytes, file: path))
             case .codec(let codec) where isMatrix && tensor.type == file.type:
-                encoded[name] = try CompressedTensor(
-                    name: name, elementType: .float32, shape: shape, codec: try Codecs.codec(codec),
-                    sections: tensor.type.sections(of: tensor.bytes), file: path)
+                encoded[name] = try EncodedWeight(
+                    name: name, elementType: .float32, shape: shape, codec: try Codecs.codec(codec), file: path
+                ) { tensor.type.sections(of: tensor.bytes) }
             default: throw refused(tensor.name, "the type \(tensor.type.name) is not that of the file")
             }
         }

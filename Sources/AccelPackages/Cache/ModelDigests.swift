@@ -122,17 +122,18 @@ public final class ModelDigests: Sendable {
     /// Returns whether an address is within a map of the model. Maps keep their addresses while this value lives; other
     /// memory may be reused, but no other process writes to it.
     private func isMapped(_ range: MemoryRange) -> Bool {
-        files.contains { file in
+        !range.isDerived && files.contains { file in
             guard let first = file.tensors.first, let last = file.tensors.last else { return false }
             let (start, end) = (MemoryRange(first.bytes).start, MemoryRange(last.bytes))
             return range.start >= start && range.start < end.start + UInt(end.count)
         }
     }
 
-    /// Returns a private copy of a tensor, whose bytes have the known digest.
+    /// Returns a private copy of a tensor, whose bytes have the known digest. Bytes that are computed are computed once.
     /// - Throws: `RequestError` if they do not, because the file has changed.
     func copy(of tensor: StoredTensor, threads: Int) throws -> StoredTensor {
         let range = MemoryRange(tensor.bytes)
+        if range.isDerived { return try tensor.resident(threads: threads) }
         guard isMapped(range), !tensor.bytes.isEmpty else { return tensor }
         let copy = try ByteBuffer(allocating: tensor.bytes.count, for: tensor.name)
         let step = TreeDigest.batch * TreeDigest.chunkBytes

@@ -106,7 +106,10 @@ public struct SchemeTolerance: Sendable {
     }
 
     /// Returns the line for a stored weight.
-    static func line(for weight: CompressedTensor) -> SchemeTolerance {
+    static func line(for weight: CompressedTensor) -> SchemeTolerance { line(for: EncodedWeight(weight)) }
+
+    /// Returns the line for a weight of a model's files.
+    static func line(for weight: EncodedWeight) -> SchemeTolerance {
         let isWhole = weight.codec.name == "int8" && weight.codec.values["axis"] == "tensor"
         let isSparse = weight.codec.values.layers.contains { $0.codec == "sparse" }
         let name = isSparse ? "sparse" : isWhole ? "int8 with one scale" : weight.codec.name

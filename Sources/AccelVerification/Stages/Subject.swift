@@ -38,7 +38,7 @@ public enum Subject: Sendable {
             let functions = try model.functions ?? model.programs.freezingToUsualShapes()
             let plain = Recipe(default: try Codecs.codec("stored"))
             let stored = try plain.compressing(functions, threads: threads)
-            self = .planned(try stored.replacing(model.encoded).planned())
+            self = .planned(try stored.replacing(model.encoded.mapValues { try $0.tensor() }).planned())
         }
     }
 

@@ -19,7 +19,7 @@ struct WeightStage {
     /// conversion of this model. Limits still apply.
     var isOfAnother = false
     /// The weights that the model's files have encoded, by name.
-    var encoded: [String: CompressedTensor] = [:]
+    var encoded: [String: EncodedWeight] = [:]
     /// The weights whose codes another search may have made than the one of their scheme. They are equal to a new compression, or held to
     /// error bounds.
     var freeCodes: Set<String> = []
@@ -123,7 +123,7 @@ struct WeightStage {
         of weight: CompressedTensor, _ source: StoredTensor, _ metrics: Metrics
     ) throws -> (bound: RowBound.Finding?, failure: String?) {
         if let encoded = encoded[weight.name], isKept(weight) {
-            return (nil, Self.difference(of: weight, from: encoded))
+            return (nil, Self.difference(of: weight, from: try encoded.tensor()))
         }
         let again = try Recompression(of: source, as: weight.codec, threads: threads)
         let difference = again?.failureReason(for: weight)

@@ -30,7 +30,7 @@ public struct OriginalModel: Sendable {
     /// The patterns of ignored tensors, in the form of `Provenance.ignoredTensors`.
     public let ignoredTensors: [String]
     /// The weights that the files have encoded, by name.
-    let encoded: [String: CompressedTensor]
+    let encoded: [String: EncodedWeight]
     /// The source's files with their digests.
     public let sources: [Provenance.Source]
     /// Files that a package copies unchanged, such as a tokenizer.

@@ -37,7 +37,7 @@ enum AWQScheme: QuantizedScheme {
             layer[".qzeros"] == nil ? .none : zeros.allSatisfy { $0 == 8 } ? .symmetric : .asymmetric
         try layer.agreeing(with: LayerFacts(bits: 4, zeros: kind), scales: [rows, groups], rows, columns)
         return GroupedCodes(
-            rows: rows, columns: columns, bits: 4, codes: codes(words).transposed(rows: columns),
+            rows: rows, columns: columns, bits: 4, codes: { codes(words).transposed(rows: columns) },
             group: columns / groups,
             scales: try scaleTensor.finiteScales().transposed(rows: groups),
             zeros: zeros.transposed(rows: groups).map { Float($0) }, hasHalfScales: scaleTensor.elementType == .float16

@@ -46,35 +46,39 @@ extension BitsAndBytesTableScheme {
         let scales = try scales(layer, (count + block - 1) / block)
         let table = try layer.tensor(".weight.quant_map", [.float32], [16]).finiteScales()
         try checkTable(table, layer)
-        let bytes = packed.byteArray
         let steps = [128, 64, 32, 16].filter { block % $0 == 0 }
         guard let (codec, ranks) = codec(of: table), let widest = steps.first else {
-            let values = (0..<count).map { (index: Int) -> Float in
-                table[Int(index % 2 == 0 ? bytes[index / 2] >> 4 : bytes[index / 2] & 15)] * scales[index / block]
+            let reason = block % 16 == 0 ? "no scheme has its table" : "no scheme has blocks of \(block)"
+            return .decoded(shape: shape, reason: reason) {
+                let bytes = packed.byteArray
+                return (0..<count).map { (index: Int) -> Float in
+                    table[Int(index % 2 == 0 ? bytes[index / 2] >> 4 : bytes[index / 2] & 15)] * scales[index / block]
+                }
             }
-            return .decoded(
-                values, shape: shape,
-                reason: block % 16 == 0 ? "no scheme has its table" : "no scheme has blocks of \(block)")
         }
-        let codes = bytes.map { ranks[Int($0 >> 4)] | ranks[Int($0 & 15)] << 4 }
+        let codes: @Sendable () -> [UInt8] = {
+            packed.byteArray.map { ranks[Int($0 >> 4)] | ranks[Int($0 & 15)] << 4 }
+        }
         func scheme(_ step: Int) -> String { "\(codec):block=\(step),scales=float32" }
         // Rows of whole blocks, or of parts that repeat the scale of their block.
         if let step = steps.first(where: { columns % $0 == 0 && ($0 == block || $0 >= 64) }) {
-            let places = (0..<count / step).map { scales[$0 * step / block] }
-            return .encoded(codec: scheme(step), shape: shape, sections: [ByteView(codes), ByteView(places)])
+            return .encoded(codec: scheme(step), shape: shape) {
+                [ByteView(codes()), ByteView((0..<count / step).map { scales[$0 * step / block] })]
+            }
         }
         // Blocks run across the ends of rows: longer rows have whole ones.
         let step = widest
         let row = min(max(block, 4096 / block * block), count)
         let rows = (count + row - 1) / row
         let perRow = (row + step - 1) / step
-        let places = (0..<rows * perRow).map { (place: Int) -> Float in
-            scales[min(place / perRow * row + place % perRow * step, count - 1) / block]
+        return .encoded(codec: "flat:row=\(row)+\(scheme(step))", shape: shape) {
+            let places = (0..<rows * perRow).map { (place: Int) -> Float in
+                scales[min(place / perRow * row + place % perRow * step, count - 1) / block]
+            }
+            let codes = codes()
+            let padding = [UInt8](repeating: 0, count: rows * ((row + 1) / 2) - codes.count)
+            return [ByteView(codes + padding), ByteView(places)]
         }
-        let padding = [UInt8](repeating: 0, count: rows * ((row + 1) / 2) - codes.count)
-        return .encoded(
-            codec: "flat:row=\(row)+\(scheme(step))", shape: shape,
-            sections: [ByteView(codes + padding), ByteView(places)])
     }
 
     /// Refuses another table than the tool's own: its product decodes by the kind alone, and does not read the table.

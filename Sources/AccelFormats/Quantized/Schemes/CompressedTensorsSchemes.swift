@@ -37,7 +37,8 @@ enum PackedScheme: QuantizedScheme {
             of: scaleTensor, rows, columns, LayerFacts(bits: bits, zeros: kind, format: ["pack-quantized"]))
         let scales = tiles.inRows(try scaleTensor.finiteScales())
         let codes = GroupedCodes(
-            rows: rows, columns: columns, bits: bits, codes: PackedWords.alongRows(words, bits: bits, count: columns),
+            rows: rows, columns: columns, bits: bits,
+            codes: { PackedWords.alongRows(words, bits: bits, count: columns) },
             group: tiles.width, scales: scales, zeros: stored.map { tiles.inRows($0) } ?? scales.map { _ in half },
             hasHalfScales: scaleTensor.elementType == .float16)
         return try ordered(codes, layer, tiles)

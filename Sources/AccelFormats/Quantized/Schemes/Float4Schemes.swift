@@ -23,7 +23,7 @@ enum PackedMXFP4Scheme: QuantizedScheme {
         try layer.agreeing(
             with: LayerFacts(bits: 4, isFloat: true, format: ["mxfp4-pack-quantized"]), scales: scales.shape, rows,
             columns)
-        return .encoded(codec: "mxfp4", shape: [rows, columns], sections: [codes.bytes, scales.bytes])
+        return .encoded(codec: "mxfp4", shape: [rows, columns]) { [codes.bytes, scales.bytes] }
     }
 }
 
@@ -54,7 +54,10 @@ enum PackedNVFP4Scheme: QuantizedScheme {
             with: LayerFacts(bits: 4, isFloat: true, format: ["nvfp4-pack-quantized"]), scales: scales.shape, rows,
             columns)
         return .encoded(
-            codec: "nvfp4:global=\(use)", shape: [rows, columns], sections: [codes.bytes, scales.bytes, whole.bytes])
+            codec: "nvfp4:global=\(use)", shape: [rows, columns]
+        ) {
+            [codes.bytes, scales.bytes, whole.bytes]
+        }
     }
 }
 
@@ -97,6 +100,7 @@ enum GPTOSSScheme: QuantizedScheme {
             let blocks = scales.shape.dimensions.last
         else { throw codes.error("blocks of \(codes.shape) and scales of \(scales.shape) are not of blocks of 32") }
         return .encoded(
-            codec: "mxfp4", shape: Shape(sizes.dropLast(2) + [blocks * 32]), sections: [codes.bytes, scales.bytes])
+            codec: "mxfp4", shape: Shape(sizes.dropLast(2) + [blocks * 32])
+        ) { [codes.bytes, scales.bytes] }
     }
 }

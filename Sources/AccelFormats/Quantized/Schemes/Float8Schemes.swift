@@ -48,7 +48,7 @@ enum Float8Scheme: QuantizedScheme {
             LayerFacts(bits: 8, isFloat: true, format: ["float-quantized"] + (isPower ? ["mxfp8-quantized"] : [])),
             usual: usual)
         if isPower, tiles.height == 1, tiles.width == 32, columns % 32 == 0 {
-            return .encoded(codec: "mxfp8:type=\(type)", shape: codes.shape, sections: [codes.bytes, tensor.bytes])
+            return .encoded(codec: "mxfp8:type=\(type)", shape: codes.shape) { [codes.bytes, tensor.bytes] }
         }
         // Bytes are exponents of two with a bias of 127; 255 is NaN.
         let scales =
@@ -59,11 +59,11 @@ enum Float8Scheme: QuantizedScheme {
             throw tensor.error("is \(scales[index]), but scales have to be finite", index: index)
         }
         guard let (sharing, places) = sharing(tiles, scales) else {
-            return try decoded(codes, tiles, scales)
+            return decoded(codes, tiles, scales)
         }
         return .encoded(
-            codec: "float8:type=\(type),scale=\(sharing)", shape: codes.shape,
-            sections: [codes.bytes, ByteView(places)])
+            codec: "float8:type=\(type),scale=\(sharing)", shape: codes.shape
+        ) { [codes.bytes, ByteView(places)] }
     }
 
     /// Returns how the codec `float8` shares scales, and its scales; nil if it has no such blocks.
@@ -78,16 +78,17 @@ enum Float8Scheme: QuantizedScheme {
 
     private static func decoded(
         _ codes: StoredTensor, _ tiles: ScaleTiles, _ scales: [Float]
-    ) throws -> QuantizedWeight {
-        var values = codes.floats()
-        if let index = values.firstIndex(where: { !$0.isFinite }) {
-            throw codes.error("is \(values[index]), but weights have to be finite", index: index)
+    ) -> QuantizedWeight {
+        .decoded(shape: codes.shape, reason: "no scheme has blocks of \(tiles.height) x \(tiles.width)") {
+            var values = codes.floats()
+            if let index = values.firstIndex(where: { !$0.isFinite }) {
+                throw codes.error("is \(values[index]), but weights have to be finite", index: index)
+            }
+            for index in values.indices {
+                let (row, column) = index.quotientAndRemainder(dividingBy: tiles.columns)
+                values[index] *= scales[row / tiles.height * tiles.across + column / tiles.width]
+            }
+            return values
         }
-        for index in values.indices {
-            let (row, column) = index.quotientAndRemainder(dividingBy: tiles.columns)
-            values[index] *= scales[row / tiles.height * tiles.across + column / tiles.width]
-        }
-        return .decoded(
-            values, shape: codes.shape, reason: "no scheme has blocks of \(tiles.height) x \(tiles.width)")
     }
 }

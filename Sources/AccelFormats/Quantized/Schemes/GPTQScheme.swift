@@ -40,7 +40,7 @@ enum GPTQScheme: QuantizedScheme {
         try checkOrder(layer, indices, order, group, statements)
         let codes = GroupedCodes(
             rows: rows, columns: columns, bits: bits,
-            codes: PackedWords.downColumns(words, bits: bits, count: columns), group: group,
+            codes: { PackedWords.downColumns(words, bits: bits, count: columns) }, group: group,
             scales: scales, zeros: zeros, hasHalfScales: scaleTensor.elementType == .float16)
         return isRegular ? codes.weight() : codes.permuted(groupOfColumn: order)
     }

@@ -54,7 +54,7 @@ enum HQQScheme: QuantizedScheme {
         try checkStatements(layer, bits: bits, group: group, axis: axis)
         // The matrix that is packed: a group in each row, or with axis 0 in each column.
         let (rows, columns) = axis == 1 ? (scales.count, group) : (group, scales.count)
-        let codes = try unpacked(packed, bits, rows: rows, columns: columns)
+        let codes: @Sendable () throws -> [UInt8] = { try unpacked(packed, bits, rows: rows, columns: columns) }
         if axis == 1, sizes[1] % group == 0 {
             return GroupedCodes(
                 rows: sizes[0], columns: sizes[1], bits: bits, codes: codes, group: group, scales: scales, zeros: zeros,
@@ -69,10 +69,12 @@ enum HQQScheme: QuantizedScheme {
             default: "float32"
             }
         return .encoded(
-            codec: "hqq:bits=\(bits),group=\(group),axis=\(axis),scales=\(name)", shape: Shape(sizes),
-            sections: [GroupedCodes.packed(codes, bits: bits, sizes[1])]
+            codec: "hqq:bits=\(bits),group=\(group),axis=\(axis),scales=\(name)", shape: Shape(sizes)
+        ) {
+            [GroupedCodes.packed(try codes(), bits: bits, sizes[1])]
                 + (name == "float32"
-                    ? [ByteView(scales), ByteView(zeros)] : [scaleTensor.bytes, zeroTensor.bytes]))
+                    ? [ByteView(scales), ByteView(zeros)] : [scaleTensor.bytes, zeroTensor.bytes])
+        }
     }
 
     /// Refuses a group, a packing or a configuration that contradicts the tensors.

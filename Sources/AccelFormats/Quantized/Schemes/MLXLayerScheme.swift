@@ -44,7 +44,8 @@ enum MLXLayerScheme: QuantizedScheme {
         let codec = try Codecs.codec(layer.recorded.scheme ?? usual)
         // Integers that accelc wrote as MLX has them.
         let isInteger = scheme.mode == .affine && ["int4": 4, "int8": 8][codec.name] == scheme.bits
-        let sections = try isInteger ? MLXIntegers.integers(tensors, scheme, as: codec, shape) : tensors.map(\.bytes)
-        return .encoded(codec: codec.values.fullSpecification, shape: shape, sections: sections, elementType: type)
+        return .encoded(codec: codec.values.fullSpecification, shape: shape, elementType: type) { [tensors] in
+            try isInteger ? MLXIntegers.integers(tensors, scheme, as: codec, shape) : tensors.map(\.bytes)
+        }
     }
 }
