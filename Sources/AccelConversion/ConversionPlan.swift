@@ -36,14 +36,15 @@ extension Conversion {
         guard target == nil else {
             throw RequestError("a target chooses schemes by a run over the samples: there is no plan before that")
         }
-        let model = try RequestedModel(self, writing: nil, ConversionSettings())
+        let model = try planned(ConversionSettings())
         let weights = model.plan.map { weight in
             ConversionPlan.Weight(
                 name: weight.source.name, scheme: weight.choice.codec.values.request,
                 sourceBytes: weight.source.bytes.count, storedBytes: weight.storedBytes, reason: weight.choice.reason)
         }
         return ConversionPlan(
-            functions: model.functions.map(\.functionName), weights: weights, remarks: model.warnings)
+            functions: model.functions.map(\.functionName), weights: weights,
+            remarks: try model.remarks + model.warnings())
     }
 }
 

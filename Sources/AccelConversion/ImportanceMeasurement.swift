@@ -11,7 +11,7 @@ extension Conversion {
     /// - Throws: `FormatError` if the model is corrupt; `RequestError` if there are no samples for it, or if llama.cpp has no such model.
     public func writeImportance(to path: String, threads: Int) throws -> (weights: Int, remark: String?) {
         try ImportanceMatrix.output.requireReplaceable(path)
-        let source = try source()
+        let source = try open()
         let model = try model(of: source)
         guard let file = try samples(for: model, of: source) else {
             throw RequestError("an importance matrix is measured on samples")

@@ -77,48 +77,33 @@ extension ModelExport {
     ) throws -> ExportedFiles {
         let cache = settings.cache
         let exporter = try format.init(choices)
-        var conversion = conversion
-        conversion.format = format
-        if conversion.outputs.isEmpty { conversion.outputs = [NamedPath(name: "the export", path: output)] }
-        let source = try ExportSource(conversion, settings)
-        (source.warnings.map(ConversionEvent.warning) + source.notes.map(ConversionEvent.note)).forEach(emit)
-        source.cacheRemark(for: format).map { emit(.note($0)) }
-        if format.dependsOnShapes {
-            source.usualShapes.map { emit(.note($0)) }
-            source.shapeRemarks.forEach { emit(.note("remark: \($0)")) }
-        }
-        let key = try cache.flatMap { _ in try source.key(for: format, choices) }
-        let kind = ExportOutput(format: format, path: output, model: conversion.model)
-        var solved: (choice: TargetChoice, plan: PlanFolder?)?
+        var source = try ExportSource(conversion, for: format, writing: output, settings, emit: emit)
+        let key = try source.key(for: format, choices, in: cache)
         var weights: [CompressedTensor]?
-        var build = CachedBuild(kind, as: key, in: cache)
+        var build = CachedBuild(
+            ExportOutput(format: format, path: output, model: conversion.model), as: key, in: cache)
         // An export that was made without the samples is found without their figures.
-        build.isAnew = source.requested?.lacksOutputs(of: key?.digest, in: cache) ?? false
+        build.isAnew = source.planned?.lacksOutputs(of: key?.digest, in: cache) ?? false
         let (made, outcome) = try build.run {
-            let (model, request) = try source.model(
-                for: exporter, searchingWith: schemeLister, settings, output: output, emit: emit)
-            let plan = request?.planFolder
-            solved = request?.solved.map { ($0.choice, plan) }
-            let stored = model.program.weights.map(\.tensor)
-            weights = stored
-            request?.withoutMethod(stored).map(ConversionEvent.note).forEach(emit)
+            let model = try source.encoded(for: exporter, searchingWith: schemeLister, output: output, emit: emit)
+            weights = model.program.weights.map(\.tensor)
+            source.planned?.withoutMethod(weights ?? []).map(ConversionEvent.note).forEach(emit)
             let folder = try AtomicFolder(replacing: output, as: format.output)
             let report = try exporter.export(model, to: folder.path).measured(at: folder.path)
             warnOfSize(report, emit)
-            try plan?.requireReplaceable()
+            try source.search?.folder?.requireReplaceable()
             try settings.cancellation.check()
-            return ExportOutput.Draft(folder, report, plan)
+            return ExportOutput.Draft(folder, report, source.search?.folder)
         } publish: { draft in
             try draft.commit()
             try draft.plan?.publish(package: nil)
             return draft.report
         }
-        let requested = source.requested
         return ExportedFiles(
-            report: made, cache: outcome, target: solved.map { TargetResult($0.choice, in: $0.plan) },
-            outputs: solved?.choice.outputs
-                ?? requested?.outputs(with: weights, of: key?.digest, in: cache, emit: emit),
-            onlyMeasuresSamples: requested?.request.onlyMeasuresSamples ?? false)
+            report: made, cache: outcome, target: source.search?.result,
+            outputs: source.search?.found?.choice.outputs
+                ?? source.planned?.outputs(with: weights, of: key?.digest, in: cache, emit: emit),
+            onlyMeasuresSamples: source.planned?.opened.request.onlyMeasuresSamples ?? false)
     }
 
     /// An exporter that lists which schemes its format lacks, as it does with fallbacks; nil without a target, or without fallbacks.

@@ -46,21 +46,19 @@ extension Conversion {
                 "shard \(shard): a target chooses schemes for all weights at once; convert with the recipe of its plan instead"
             )
         }
-        var model = try RequestedModel(self, writing: nil, settings)
-        model.warnings.map(ConversionEvent.warning).forEach(emit)
-        let digests = try model.source.digests(cache: cache, threads: settings.threads)
-        let memory = model.statistics(in: cache, digests)
-        try model.scaleChannels(remembering: memory)
-        let kept = KeptTensors(
-            cache: cache, digests: digests, output: try cache.workPath(), model: self.model, threads: settings.threads)
-        let (independent, left) = model.independent
+        let planned = try planned(settings)
+        (planned.remarks + (try planned.warnings())).map(ConversionEvent.warning).forEach(emit)
+        var run = try ConversionRun(planned, settings)
+        let scaled = try run.scaled(emit: emit)
+        let kept = run.kept(beside: try cache.workPath())
+        let (independent, left) = scaled.planned.independent
         let jobs = independent.compactMap { kept.job($0.weight.source, $0.weight.choice.codec, $0.statistics) }
         let own = shard.share(of: jobs)
         let names = Set(own.map(\.source.name))
         let plan = independent.map(\.weight).filter { names.contains($0.source.name) }
-        _ = try model.compressed(plan, keptIn: kept, remembering: memory, digests: digests, emit: emit)
+        _ = try run.weights(plan, of: scaled, keptIn: kept, emit: emit)
         // Each weight was compressed from a copy that matches its key's digest. Statistics depend on all files, so check those.
-        if memory != nil { try model.finish(digests, memory) }
+        if scaled.memory != nil { try run.requireUnchanged(scaled) }
         kept.share()
         cache.finish()
         guard kept.counts.unkept == 0 else {

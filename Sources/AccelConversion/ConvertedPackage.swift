@@ -65,38 +65,37 @@ extension Conversion {
     ) throws -> ConvertedPackage {
         let cache = settings.cache
         let output = try PackageOutput(destination, of: self.model, for: profile, in: cache)
-        var model = try RequestedModel(self, writing: output, settings)
-        (model.unrecordedWarnings.map(ConversionEvent.warning) + model.notes.map(ConversionEvent.note)).forEach(emit)
+        let planned = try planned(writing: [NamedPath(name: "the package", path: output.path)], settings)
+        let opened = planned.opened
+        // A package records the model's remarks, and its summary prints them.
+        let remarks = planned.remarks.filter { !opened.model.remarks.contains($0) }
+        let warnings = try planned.warnings()
+        ((remarks + warnings).map(ConversionEvent.warning) + planned.calibration.notes.map(ConversionEvent.note))
+            .forEach(emit)
         // A target decides about sizes later.
-        if target == nil { try output.require(profile, weightBytes: model.plan.map(\.storedBytes)) }
+        if target == nil { try output.require(profile, weightBytes: planned.plan.map(\.storedBytes)) }
 
-        // Without a cache nothing needs the digests yet; they are computed beside the compression.
-        let digests = try model.source.digests(cache: cache, threads: settings.threads)
-        let key = try cache.map { _ in
-            try model.request.key(digests, of: model.model, model.functions)
-        }
-        var build = CachedBuild(output, as: key, in: cache)
-        build.comparison = settings.comparesWithCache ? CacheComparison() : nil
-        if output.form != .cached { try model.draftPlan(beside: output.path) }
-        if let cache, let key, build.comparison == nil { try model.recallTarget(key, in: cache, emit: emit) }
+        var run = try ConversionRun(
+            planned, settings, comparison: settings.comparesWithCache ? CacheComparison() : nil)
+        run.search = try TargetSearch(self, settings, beside: output.form == .cached ? nil : output.path)
+        try run.recallTarget(emit: emit)
+        var build = CachedBuild(output, as: run.key, in: cache)
+        build.comparison = run.comparison
         // Without the target's choice a package of the cache does not do: the summary and the compression plan need it.
-        let lacksChoice = target != nil && model.solved == nil && output.form != .cached
-        build.isAnew = lacksChoice || build.comparison != nil
-        var weights = WeightCounts()
+        let lacksChoice = target != nil && run.search?.found == nil && output.form != .cached
+        build.isAnew = lacksChoice || run.comparison != nil
+        var (weights, last) = (WeightCounts(), planned)
         let (package, outcome) = try build.run {
-            try model.meetTarget(emit: emit)
-            let memory = model.statistics(in: build.comparison == nil ? cache : nil, digests)
-            try model.scaleChannels(remembering: memory)
-            let draft = try output.draft(weights: model.plan.map(\.source.name))
-            let kept = KeptTensors(
-                cache: cache, digests: digests, output: output.path, draft: draft, comparedIn: build.comparison,
-                model: self.model, threads: settings.threads)
-            let compressed = try model.compressed(keptIn: kept, remembering: memory, digests: digests, emit: emit)
+            let scaled = try run.scaled(emit: emit)
+            last = scaled.planned
+            let draft = try output.draft(weights: last.plan.map(\.source.name))
+            let kept = run.kept(beside: output.path, in: draft)
+            let encoded = try run.encoded(scaled, keptIn: kept, emit: emit)
             weights = WeightCounts(kept)
-            let graph = try compressed.graph()
+            let graph = try encoded.program.graph()
             // Fails early for a model without an execution plan: it could not run.
             let plan = try graph.planned()
-            var contents = try PackageContents(graph, of: compressed, from: model, digests: digests)
+            var contents = encoded.contents(graph)
             if hasProbe {
                 let prepared = PreparedModel(plan)
                 let probe = try PackageProbe(of: graph) { function, inputs in
@@ -104,27 +103,24 @@ extension Conversion {
                 }
                 contents.assets.append(probe.asset)
             }
-            try model.finish(digests, memory)
-            if let cache, let key { model.keepTarget(key, in: cache) }
-            try model.planFolder?.requireReplaceable()
+            try run.search?.folder?.requireReplaceable()
             try settings.cancellation.check()
             let made = try PackageOutput.Draft(contents, as: draft)
             try output.require(profile, made.package)
             return made
         } publish: { draft in
             let package = try output.publish(draft)
-            try model.planFolder?.publish(package: package.digest)
+            try run.search?.folder?.publish(package: package.digest)
             return package
         }
-        try model.planFolder?.publish(package: package.digest)
-        model.withoutMethod(package.graph.tensors).map(ConversionEvent.note).forEach(emit)
+        try run.search?.folder?.publish(package: package.digest)
+        last.withoutMethod(package.graph.tensors).map(ConversionEvent.note).forEach(emit)
         return ConvertedPackage(
-            package: package, key: key, cache: outcome, comparison: build.comparison,
-            hasUsualShapes: takesUsualShapes && model.model.functions == nil, weights: weights,
-            leftOut: Set(model.model.unused.filter(\.isExpected).map(\.name)),
-            target: model.solved.map { TargetResult($0.choice, in: model.planFolder) },
-            outputs: model.solved?.choice.outputs
-                ?? model.outputs(with: package.graph.tensors, of: package.digest, in: cache, emit: emit),
-            onlyMeasuresSamples: model.request.onlyMeasuresSamples)
+            package: package, key: run.key, cache: outcome, comparison: run.comparison,
+            hasUsualShapes: takesUsualShapes && opened.model.functions == nil, weights: weights,
+            leftOut: Set(opened.model.unused.filter(\.isExpected).map(\.name)), target: run.search?.result,
+            outputs: run.search?.found?.choice.outputs
+                ?? last.outputs(with: package.graph.tensors, of: package.digest, in: cache, emit: emit),
+            onlyMeasuresSamples: opened.request.onlyMeasuresSamples)
     }
 }
