@@ -9,6 +9,8 @@ package struct ConversionChoice: Sendable {
     package let name: String
     /// The name of the entry in cache keys; nil if the files, functions or scheme in the key have the choice.
     private let keyName: String?
+    /// Whether formats without functions leave the choice to their runtimes.
+    package let isOfFunctions: Bool
     /// Whether a request makes the choice.
     let isMade: @Sendable (Conversion) -> Bool
     private let value: @Sendable (Conversion) throws -> String?
@@ -18,16 +20,18 @@ package struct ConversionChoice: Sendable {
     ///   - isMade: whether a request makes the choice; by default, whether it has a value.
     ///   - value: the value in the key; nil where the result does not depend on it.
     package init(
-        _ name: String, key: String, isMade: (@Sendable (Conversion) -> Bool)? = nil,
+        _ name: String, key: String, isOfFunctions: Bool = false,
+        isMade: (@Sendable (Conversion) -> Bool)? = nil,
         value: @escaping @Sendable (Conversion) throws -> String?
     ) {
-        (self.name, keyName, self.value) = (name, key, value)
+        (self.name, keyName, self.isOfFunctions, self.value) = (name, key, isOfFunctions, value)
         self.isMade = isMade ?? { (try? value($0)) != nil }
     }
 
     /// A choice that other parts of cache keys have.
-    package init(_ name: String, isMade: @escaping @Sendable (Conversion) -> Bool) {
-        (self.name, keyName, self.isMade, value) = (name, nil, isMade, { _ in nil })
+    package init(_ name: String, isOfFunctions: Bool = false, isMade: @escaping @Sendable (Conversion) -> Bool) {
+        (self.name, keyName, self.isOfFunctions, self.isMade) = (name, nil, isOfFunctions, isMade)
+        value = { _ in nil }
     }
 
     /// Returns the entry of cache keys; nil for none.
@@ -39,7 +43,7 @@ package struct ConversionChoice: Sendable {
 
 extension ConversionChoice {
     package static let parts = ConversionChoice("parts") { !$0.parts.isEmpty }
-    package static let shapes = ConversionChoice("shapes") { !$0.takesUsualShapes }
+    package static let shapes = ConversionChoice("shapes", isOfFunctions: true) { !$0.takesUsualShapes }
     package static let target = ConversionChoice("a target", key: "target") { $0.target?.text }
     package static let samples = ConversionChoice(
         "samples", key: "calibrate", isMade: { $0.samples != nil || $0.sampleText != nil }
@@ -60,7 +64,7 @@ extension ConversionChoice {
     package static let ignoredTensors = ConversionChoice("ignored tensors", key: "ignore-tensor") {
         lines($0.ignoredTensors)
     }
-    package static let states = ConversionChoice("a type of states", key: "states") {
+    package static let states = ConversionChoice("a type of states", key: "states", isOfFunctions: true) {
         $0.states == .float32 ? nil : $0.states.rawValue
     }
     package static let logits = ConversionChoice("the logits", key: "logits") {
@@ -90,6 +94,20 @@ extension Conversion {
     /// Fails for a choice that does not apply to a package: its parts, functions and weights are made already.
     func requireNoChoices() throws {
         guard let choice = choices.first(where: { $0.isMade(self) }) else { return }
-        throw RequestError("\(model) is a package, which settles \(choice.name): leave it out")
+        throw packageSettles(choice.name)
     }
+
+    /// The error for a choice that does not apply to a package.
+    package func packageSettles(_ choice: String) -> RequestError {
+        RequestError("\(model) is a package, which settles \(choice)", code: .settledByPackage)
+    }
+
+    /// Adds a choice to the table, unless it is there.
+    package mutating func add(_ choice: ConversionChoice) {
+        if !choices.contains(where: { $0.name == choice.name }) { choices.append(choice) }
+    }
+}
+
+extension Diagnostic.Code {
+    package static let settledByPackage: Self = "settled-by-package"
 }

@@ -1,3 +1,5 @@
+public import AccelByteIO
+
 /// Progress or a message of a running conversion or export.
 public struct ConversionEvent: Sendable, Equatable {
     /// The kind of an event. Later versions may add kinds: treat an unknown one as a note.
@@ -24,6 +26,8 @@ public struct ConversionEvent: Sendable, Equatable {
     public let kind: Kind
     /// A name or a sentence, by the kind.
     public let text: String
+    /// The kind of a warning or note, for programs; nil where they need none.
+    public let code: Diagnostic.Code?
     /// Number of weights or steps of the stage before this one; 0 for other kinds.
     public let done: Int
     /// Number of weights or steps of the stage; nil for sentences, and if it is not known.
@@ -31,8 +35,12 @@ public struct ConversionEvent: Sendable, Equatable {
     /// The cache outcome of a weight; nil for other kinds.
     public let cache: CacheOutcome?
 
-    init(_ kind: Kind, _ text: String, done: Int = 0, total: Int? = nil, cache: CacheOutcome? = nil) {
-        (self.kind, self.text, self.done, self.total, self.cache) = (kind, text, done, total, cache)
+    init(
+        _ kind: Kind, _ text: String, code: Diagnostic.Code? = nil, done: Int = 0, total: Int? = nil,
+        cache: CacheOutcome? = nil
+    ) {
+        (self.kind, self.text, self.code) = (kind, text, code)
+        (self.done, self.total, self.cache) = (done, total, cache)
     }
 }
 
@@ -40,7 +48,13 @@ extension ConversionEvent {
     static func stage(_ name: String, total: Int? = nil) -> ConversionEvent {
         ConversionEvent(.stage, name, total: total)
     }
+    static func warning(_ diagnostic: Diagnostic) -> ConversionEvent {
+        ConversionEvent(.warning, diagnostic.text, code: diagnostic.code)
+    }
     static func warning(_ sentence: String) -> ConversionEvent { ConversionEvent(.warning, sentence) }
+    static func note(_ diagnostic: Diagnostic) -> ConversionEvent {
+        ConversionEvent(.note, diagnostic.text, code: diagnostic.code)
+    }
     static func note(_ sentence: String) -> ConversionEvent { ConversionEvent(.note, sentence) }
     static func remark(_ sentence: String) -> ConversionEvent { ConversionEvent(.remark, sentence) }
 }

@@ -44,7 +44,7 @@ extension Conversion {
         }
         return ConversionPlan(
             functions: model.functions.map(\.functionName), weights: weights,
-            remarks: try model.remarks + model.warnings())
+            remarks: try model.warnings().map(\.text))
     }
 }
 

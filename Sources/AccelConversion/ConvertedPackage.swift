@@ -68,10 +68,8 @@ extension Conversion {
         let planned = try planned(writing: [NamedPath(name: "the package", path: output.path)], settings)
         let opened = planned.opened
         // A package records the model's remarks, and its summary prints them.
-        let remarks = planned.remarks.filter { !opened.model.remarks.contains($0) }
-        let warnings = try planned.warnings()
-        ((remarks + warnings).map(ConversionEvent.warning) + planned.calibration.notes.map(ConversionEvent.note))
-            .forEach(emit)
+        try planned.warnings(besides: opened.model.remarks).forEach { emit(.warning($0)) }
+        planned.calibration.notes.forEach { emit(.note($0)) }
         // A target decides about sizes later.
         if target == nil { try output.require(profile, weightBytes: planned.plan.map(\.storedBytes)) }
 
@@ -114,7 +112,7 @@ extension Conversion {
             return package
         }
         try run.search?.folder?.publish(package: package.digest)
-        last.withoutMethod(package.graph.tensors).map(ConversionEvent.note).forEach(emit)
+        last.withoutMethod(package.graph.tensors).forEach { emit(.note($0)) }
         return ConvertedPackage(
             package: package, key: run.key, cache: outcome, comparison: run.comparison,
             hasUsualShapes: takesUsualShapes && opened.model.functions == nil, weights: weights,

@@ -47,7 +47,7 @@ extension Conversion {
             )
         }
         let planned = try planned(settings)
-        (planned.remarks + (try planned.warnings())).map(ConversionEvent.warning).forEach(emit)
+        try planned.warnings().forEach { emit(.warning($0)) }
         var run = try ConversionRun(planned, settings)
         let scaled = try run.scaled(emit: emit)
         let kept = run.kept(beside: try cache.workPath())

@@ -29,12 +29,12 @@ struct ExportSource {
             // The cache keeps exports by what the manifest says of the weights: damaged ones would be found for sound packages.
             try package.check()
             self.package = package
-            package.remarks.map(ConversionEvent.warning).forEach(emit)
+            package.remarks.forEach { emit(.warning($0)) }
             let states = package.manifest.provenance.states
             if !format.dependsOnShapes, states != .float32 {
                 emit(
                     .note(
-                        "the package keeps its caches as \(states.rawValue), which --format \(format.name) does not hold: its runtimes choose that"
+                        "the package keeps its caches as \(states.rawValue), which \(format.name) does not hold: its runtimes choose that"
                     ))
             }
             guard format.dependsOnShapes else { return }
@@ -42,8 +42,8 @@ struct ExportSource {
         } else {
             package = nil
             let planned = try request.planned(writing: [NamedPath(name: "the export", path: output)], settings)
-            (planned.remarks + (try planned.warnings())).map(ConversionEvent.warning).forEach(emit)
-            planned.calibration.notes.map(ConversionEvent.note).forEach(emit)
+            try planned.warnings().forEach { emit(.warning($0)) }
+            planned.calibration.notes.forEach { emit(.note($0)) }
             (self.planned, run) = (planned, try ConversionRun(planned, settings))
             guard format.dependsOnShapes else { return }
             planned.opened.usualShapes.map { emit(.note($0)) }

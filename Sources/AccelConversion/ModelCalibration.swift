@@ -48,23 +48,21 @@ struct ModelCalibration {
         guard let file = request.samples else {
             samples = []
             if let rounding {
-                throw RequestError("activations \(rounding) are measured on samples; give some with --calibrate FILE")
+                throw RequestError("activations \(rounding) are measured on samples", code: .needsSamples)
             } else if request.target != nil {
-                throw RequestError("a target is measured on samples; give some with --calibrate FILE")
+                throw RequestError("a target is measured on samples", code: .needsSamples)
             } else if let reference = recipe.statistics {
                 statistics = try Self.statistics(reference, besides: request.recipeFile, plan, threads: threads)
             } else if isCalibrated {
                 throw RequestError(
-                    "method=weighted, gptq and awq want to know the inputs of weights; give samples with --calibrate FILE, or "
-                        + "for weighted an importance matrix with --importance FILE"
-                )
+                    "method=weighted, gptq and awq want to know the inputs of weights", code: .unknownInputs)
             }
             return
         }
         guard isCalibrated || request.target != nil || rounding != nil || request.onlyMeasuresSamples else {
             throw RequestError(
-                "nothing uses the samples of --calibrate \(file.path): the recipe's rules leave no matrix that is multiplied "
-                    + "with inputs for its schemes with a method; change the rules, or leave out --calibrate")
+                "nothing uses the samples \(file.path): the recipe's rules leave no matrix that is multiplied with inputs for its "
+                    + "schemes with a method", code: .unusedSamples)
         }
         // Of a part's ports, states can be given too.
         try SampleInputs(file.tensors, file: file.path)
@@ -87,7 +85,7 @@ struct ModelCalibration {
         _ multiplied: Set<String>
     ) throws -> [String: ActivationStatistics] {
         let others = [
-            ("--calibrate", request.samples != nil), ("a target", request.target != nil),
+            ("samples", request.samples != nil), ("a target", request.target != nil),
             ("the recipe's \"statistics\"", request.recipe.statistics != nil),
             (
                 "activations \(request.recipe.activations.specification)",
@@ -96,14 +94,14 @@ struct ModelCalibration {
         ]
         if let other = others.first(where: \.1)?.0 {
             throw RequestError(
-                "--importance \(importance.path) does not go together with \(other), which wants samples: leave out one of them"
+                "the importance matrix \(importance.path) does not go together with \(other): leave out one of them"
             )
         }
         let wanted = plan.filter { $0.choice.codec.method != .nearest && multiplied.contains($0.source.name) }
         if let weight = wanted.first(where: { $0.choice.codec.method != .weighted }) {
             throw RequestError(
                 "method=\(weight.choice.codec.method.rawValue) for \(weight.source.name) wants more than the importance of "
-                    + "columns: use method=weighted, or samples with --calibrate FILE")
+                    + "columns: use method=weighted, or samples", code: .needsSamples)
         }
         guard !wanted.isEmpty else {
             let scheme = request.recipe.mix?.name ?? (request.recipe.defaultCodec as? any GGMLCodec)?.name ?? "q4_k"
@@ -124,8 +122,8 @@ struct ModelCalibration {
         let path = reference.file.hasPrefix("/") ? reference.file : "\(folder)/\(reference.file)"
         guard Files.kind(of: path) != nil else {
             throw RequestError(
-                "\(recipe ?? "the recipe") refers to the statistics \(path), which are not there: give the samples with "
-                    + "--calibrate, or, where no rule was changed, copy them beside it", status: .unavailable)
+                "\(recipe ?? "the recipe") refers to the statistics \(path), which are not there: copy them beside it, or give "
+                    + "the samples", status: .unavailable, code: .needsSamples)
         }
         let file = try SafetensorsFile(path)
         // Checked before and after the read: the file is mapped and may change meanwhile.
@@ -162,8 +160,8 @@ struct ModelCalibration {
         func short(_ scheme: String?) -> String { (try? Codecs.codec(scheme ?? stored).specification) ?? stored }
         throw RequestError(
             "\(recipe) stores \(name) as \(short(own[name])), and its statistics are those for \(short(schemes[name])): with "
-                + "method=gptq they depend on the schemes of all weights. Give samples with --calibrate FILE, which take the place of the "
-                + "statistics, or leave the rule as it was")
+                + "method=gptq they depend on the schemes of all weights; leave the rule as it was, or give samples",
+            code: .needsSamples)
     }
 
     /// Returns the recipe with its calibrated weights set: all other weights get the data-free form of their codec.
@@ -270,4 +268,11 @@ struct ModelCalibration {
                 }
             })
     }
+}
+
+extension Diagnostic.Code {
+    package static let needsSamples: Self = "needs-samples"
+    /// A method uses the inputs of weights, and there are neither samples nor an importance matrix.
+    package static let unknownInputs: Self = "unknown-inputs"
+    package static let unusedSamples: Self = "unused-samples"
 }

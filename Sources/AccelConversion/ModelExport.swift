@@ -87,7 +87,7 @@ extension ModelExport {
         let (made, outcome) = try build.run {
             let model = try source.encoded(for: exporter, searchingWith: schemeLister, output: output, emit: emit)
             weights = model.program.weights.map(\.tensor)
-            source.planned?.withoutMethod(weights ?? []).map(ConversionEvent.note).forEach(emit)
+            source.planned?.withoutMethod(weights ?? []).forEach { emit(.note($0)) }
             let folder = try AtomicFolder(replacing: output, as: format.output)
             let report = try exporter.export(model, to: folder.path).measured(at: folder.path)
             warnOfSize(report, emit)

@@ -53,13 +53,13 @@ struct OpenedModel {
                 calibration: usesSamples || recipe.statistics != nil ? Tool.calibrationVersion : nil))
     }
 
-    /// A sentence on the functions if the model's usual shapes are used; else nil.
-    var usualShapes: String? {
+    /// The functions if the model's usual shapes are used; else nil.
+    var usualShapes: Diagnostic? {
         guard request.takesUsualShapes, model.functions == nil,
             functions.contains(where: { !$0.bindings.numbers.isEmpty })
         else { return nil }
         let names = functions.map(\.functionName).joined(separator: ", ")
-        return "functions: \(names) (the usual shapes; --shape chooses others)"
+        return Diagnostic("functions: \(names) (the usual shapes)", code: .usualShapes)
     }
 }
 
@@ -103,8 +103,8 @@ extension Conversion {
         if let model = try model.computing(logits) { return model }
         let parts = model.programs.map(\.name).joined(separator: ", ")
         throw RequestError(
-            "\(self.model): --logits \(logits.rawValue) is for decoders that give logits over the vocabulary for every token, "
-                + "and none of the parts to convert does (\(parts)): leave it out")
+            "\(self.model): logits of the \(logits.rawValue) position are for decoders that give logits over the vocabulary for "
+                + "every token, and none of the parts to convert does (\(parts))", code: .noTokenLogits)
     }
 
     /// Freezes the model's parts to the requested shapes, with states of the requested type: every dimension becomes a
@@ -119,7 +119,7 @@ extension Conversion {
         let parts = model.programs
         if let functions = model.functions {
             if takesUsualShapes { return functions }
-            throw RequestError("\(self.model): its functions have shapes of their own: leave --shape out")
+            throw RequestError("\(self.model): its functions have shapes of their own", code: .fixedShapes)
         }
         if takesUsualShapes { return try parts.freezingToUsualShapes(all: takesAllUsualShapes) }
         let fitting = try shapeFiles.flatMap { path in
@@ -135,4 +135,12 @@ extension Recipe {
         self = recipe
         if let stored = try? Codecs.codec(Codecs.keep) { (defaultCodec, mix) = (stored, nil) }
     }
+}
+
+extension Diagnostic.Code {
+    /// Logits are left out of a model that has none for each token.
+    package static let noTokenLogits: Self = "no-token-logits"
+    /// Shapes are requested of functions that have fixed ones.
+    package static let fixedShapes: Self = "fixed-shapes"
+    package static let usualShapes: Self = "usual-shapes"
 }

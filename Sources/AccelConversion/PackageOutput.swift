@@ -93,8 +93,10 @@ extension PackageOutput {
     }
 
     private func refusal(_ excess: DeviceProfile.Excess) -> RequestError {
-        RequestError(
-            "\(model) \(excess): compress it more (--compress, --target-size), or give it smaller shapes (--shape)",
-            status: .exceeded)
+        RequestError("\(model) \(excess)", status: .exceeded, code: .exceedsProfile)
     }
+}
+
+extension Diagnostic.Code {
+    package static let exceedsProfile: Self = "exceeds-profile"
 }

@@ -8,24 +8,13 @@ extension OpenedModel {
     /// Checks the recipe's rules, the coverage of the tensors, and the fields of the configuration.
     /// - Returns: the warnings.
     /// - Throws: an error for each warning if the request is strict.
-    func check(_ plan: [PlannedWeight]) throws -> [String] {
+    func check(_ plan: [PlannedWeight]) throws -> [Diagnostic] {
         let recipe = request.recipe
         let idle = recipe.idleRules(in: plan).map { rule in
             FormatError(file: request.recipeFile ?? "the recipe", location: .field(rule.field), reason: rule.reason)
         }
-        let unweighted = PackageCoverage.sentences(
-            plan.filter { $0.lacksImportance && recipe.encoded[$0.source.name] == nil }.map { weight in
-                let name = weight.choice.codec.name
-                let remedy =
-                    recipe.asked(by: weight.choice.rule).method == .weighted
-                    ? "it tells nothing of this one, to which a rule may give another type, such as q4_k"
-                    : "use \(name):method=weighted with --importance FILE or --calibrate FILE"
-                return (
-                    name: weight.source.name, reason: "ggml makes \(name) with an importance matrix only; \(remedy)"
-                )
-            }, "encoded as if all columns counted the same")
-        let others = idleMethods(in: plan) + unweighted
-        guard request.isStrict else { return idle.map(\.description) + others }
+        let others = idleMethods(in: plan).map { Diagnostic($0) } + importanceWarnings(plan)
+        guard request.isStrict else { return idle.map { Diagnostic($0.description) } + others }
         let kept = plan.filter(\.source.shape.hasOutputChannels).compactMap { weight in
             weight.choice.reason.map { (name: weight.source.name, reason: $0) }
         }
@@ -34,25 +23,44 @@ extension OpenedModel {
             + PackageCoverage.unfilled(plan.map { ($0.source.name, $0.source.shape, $0.choice.codec) })
         let left = PackageCoverage.sentences(
             model.unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
+        func refusal(_ sentence: String, _ code: Diagnostic.Code? = nil) -> RequestError {
+            RequestError("\(request.model): \(sentence), which a strict conversion refuses", code: code)
+        }
         var errors: [any ReportedError] = idle.map { error in
             var error = error
-            error.reason += " (--strict)"
+            error.reason += " (strict)"
             error.exitStatus = .usage
             return error
         }
-        errors += others.map { RequestError("\($0) (--strict)") }
-        errors += reasons.map { RequestError("\(request.model): \($0); --strict refuses that") }
-        errors += left.map {
-            RequestError(
-                "\(request.model): \($0); --strict refuses that, unless --ignore-tensor names what is not used")
-        }
+        errors += others.map { RequestError(Diagnostic("\($0) (strict)", code: $0.code)) }
+        errors += reasons.map { refusal($0) }
+        errors += left.map { refusal($0, .unusedTensors) }
         errors += model.undefinedFields.map {
-            RequestError(
-                "\(request.model), config.json, field \($0): the model's class does not define it; --strict refuses that, unless "
-                    + "--ignore-config names it")
+            refusal("config.json, field \($0): the model's class does not define it", .undefinedField)
         }
         try Mistakes(errors).check()
         return []
+    }
+
+    /// Warnings about weights whose codecs need the importance of columns, where it is not known.
+    private func importanceWarnings(_ plan: [PlannedWeight]) -> [Diagnostic] {
+        let lacking = plan.filter { $0.lacksImportance && request.recipe.encoded[$0.source.name] == nil }
+        func warnings(_ weights: [PlannedWeight], _ addition: String, _ code: Diagnostic.Code?) -> [Diagnostic] {
+            let reasons = weights.map { weight in
+                let reason = "ggml makes \(weight.choice.codec.name) with an importance matrix only\(addition)"
+                return (name: weight.source.name, reason: reason)
+            }
+            return PackageCoverage.sentences(reasons, "encoded as if all columns counted the same").map {
+                Diagnostic($0, code: code)
+            }
+        }
+        func isWeighted(_ weight: PlannedWeight) -> Bool {
+            request.recipe.asked(by: weight.choice.rule).method == .weighted
+        }
+        return warnings(
+            lacking.filter(isWeighted), ", which has nothing on this weight: choose another type for it, such as q4_k",
+            nil)
+            + warnings(lacking.filter { !isWeighted($0) }, "", .unknownImportance)
     }
 
     /// Sentences on methods that the recipe names, and that no weight uses.
@@ -88,4 +96,13 @@ extension PlannedWeight {
         guard let codec = choice.codec as? any GGMLCodec else { return false }
         return type(of: codec).needsImportance && codec.method != .weighted
     }
+}
+
+extension Diagnostic.Code {
+    /// Weights whose codecs need the importance of columns, without samples or an importance matrix.
+    package static let unknownImportance: Self = "unknown-importance"
+    /// Tensors that no function of a strict conversion reads.
+    package static let unusedTensors: Self = "unused-tensors"
+    /// A field of the configuration of a strict conversion that its class does not define.
+    package static let undefinedField: Self = "undefined-field"
 }

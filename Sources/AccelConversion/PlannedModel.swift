@@ -55,13 +55,15 @@ struct PlannedModel {
         return PlannedModel(opened, functions, by: recipe, calibration)
     }
 
-    /// Remarks on the model's files.
-    var remarks: [String] { opened.source.remarks + opened.model.remarks }
-
-    /// Returns warnings on the request.
+    /// Returns remarks on the model's files and warnings on the request.
+    /// - Parameter recorded: remarks that a package records, and its summary prints.
     /// - Throws: an error for each warning if the request is strict.
-    func warnings() throws -> [String] {
-        try opened.check(plan) + calibration.warnings(plan, target: opened.request.target != nil)
+    func warnings(besides recorded: [String] = []) throws -> [Diagnostic] {
+        let remarks = (opened.source.remarks + opened.model.remarks).filter { !recorded.contains($0) }
+        let isTarget = opened.request.target != nil
+        let others = try opened.check(plan)
+        return remarks.map { Diagnostic($0) } + others
+            + calibration.warnings(plan, target: isTarget).map { Diagnostic($0) }
     }
 
     /// Returns the functions with activations rounded as the recipe requests, as packages and exports have them.

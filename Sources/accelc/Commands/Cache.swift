@@ -46,7 +46,8 @@ enum CacheCommand: Command {
     private static let ofServers: [Option.Need] = [.word("get"), .word("prewarm")]
     private static let ofModels: [Option.Need] = [.word("explain"), .word("get")]
     /// The options that determine which package a model is converted to.
-    private static let conversion = ConversionArguments.options.filter(\.affectsOutput) + [ConversionArguments.strict]
+    private static let conversion = (ConversionArguments.all.filter { $0.choice != nil } + [ConversionArguments.strict])
+        .map(\.option)
     static let notes = """
           path     print where the cache is
           list     print what is in it, the most recently used first; the tensors of a model share a line,

@@ -10,12 +10,15 @@ enum ConvertCommand: Command {
         "shard", .text("I/N"),
         "make share I of N of the weights, keep them in the cache, and write no package; see below",
         excludes: ["output", "zip", "no-cache", "verify-cache", "target-size", "target-bits", "min-sqnr", "profile"])
-    static let probe = Option(
-        "probe", .flag,
-        "store inputs and samples of the outputs in the package, by which apps check a backend when they open it",
-        affectsOutput: true)
+    static let probe = ConversionOption(
+        Option(
+            "probe", .flag,
+            "store inputs and samples of the outputs in the package, by which apps check a backend when they open it"),
+        .probe
+    ) { request, _, _ in request.hasProbe = true }
     static let options =
-        [OutputArguments.output, OutputArguments.zip, probe] + ConversionArguments.options + CacheChoice.options + [
+        [OutputArguments.output, OutputArguments.zip, probe.option] + ConversionArguments.options + CacheChoice.options
+        + [
             CacheChoice.verify, ProfileArguments.profile, shard, CommonOptions.json,
         ]
     static let examples = [
@@ -44,9 +47,8 @@ enum ConvertCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let start = ContinuousClock.now
-        var conversion = try ConversionArguments.conversion(arguments)
+        var conversion = try ConversionArguments.conversion(arguments, rows: ConversionArguments.all + [probe])
         conversion.profile = ProfileArguments.profile(arguments)
-        conversion.hasProbe = arguments.has(probe)
         if let text = arguments[shard] {
             return try run(WeightShard(parsing: text), of: conversion, since: start, arguments, console)
         }

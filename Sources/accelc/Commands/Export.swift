@@ -76,22 +76,17 @@ enum ExportCommand: Command {
         if AcceleratorPackage.looksLikePackage(at: conversion.model),
             let option = ConversionArguments.options.first(where: arguments.has)
         {
-            let way =
-                option.name == ConversionArguments.parts.name
-                ? "convert the package with it first" : "export from its model"
-            throw RequestError(
-                "\(conversion.model) is a package, which settles --\(option.name): leave it out, or \(way)")
+            throw conversion.packageSettles("--\(option.name)")
         }
         if !type.dependsOnShapes {
-            for option in [ConversionArguments.shape, ConversionArguments.shapeFrom, ConversionArguments.states].filter(
-                { arguments.has($0) })
-            {
-                console.warning("--\(option.name) has no effect with --format \(type.name): its runtimes choose that")
+            for row in ConversionArguments.all where row.choice?.isOfFunctions == true && arguments.has(row.option) {
+                console.warning(
+                    "--\(row.option.name) has no effect with --format \(type.name): its runtimes choose that")
             }
             (conversion.shapes, conversion.shapeFiles) = ([], [])
         }
         var choices = ExportOptionValues(type.options, arguments)
-        if let scheme = arguments[ConversionArguments.compress], let choice = type.choice(forScheme: scheme) {
+        if let scheme = arguments[ConversionArguments.compress.option], let choice = type.choice(forScheme: scheme) {
             let option = Option(choice.option)
             guard !arguments.has(option) || arguments[option] == choice.word else {
                 throw arguments.usage("takes --compress \(scheme) or --\(option.name), not both")

@@ -14,16 +14,17 @@ enum ImportanceCommand: Command {
         isRequired: true, takes: [.tensors])
     static let positionals = [ConversionArguments.model]
     static let options = [
-        output, samples, ConversionArguments.sampleCount, ConversionArguments.sampleLength,
-        ConversionArguments.configuration, ConversionArguments.ignoredFields,
-        ConversionArguments.adapter,
+        output, samples, ConversionArguments.sampleCount.option.needing([]),
+        ConversionArguments.sampleLength.option.needing([]),
+        ConversionArguments.configuration.option, ConversionArguments.ignoredFields.option,
+        ConversionArguments.adapter.option,
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let output = try arguments.required(output)
         var conversion = try Conversion(of: try arguments.required(ConversionArguments.model))
-        conversion.configuration = arguments[ConversionArguments.configuration]
-        conversion.ignoredFields = arguments.all(ConversionArguments.ignoredFields)
+        conversion.configuration = arguments[ConversionArguments.configuration.option]
+        conversion.ignoredFields = arguments.all(ConversionArguments.ignoredFields.option)
         conversion.adapters = try arguments.adapters
         try conversion.takeSamples(samples, arguments)
         let (count, remark) = try conversion.writeImportance(to: output, threads: console.threads)

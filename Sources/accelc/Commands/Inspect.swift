@@ -24,13 +24,13 @@ enum InspectCommand: Command {
         "check", .flag, "of a package or a Core ML package: read every byte and compare it with its digest")
     static let positionals = [file]
     static let options = [
-        configuration, ConversionArguments.ignoredFields, shape, tensors, graph, plan, operators, check,
+        configuration, ConversionArguments.ignoredFields.option, shape, tensors, graph, plan, operators, check,
         CommonOptions.json,
     ]
 
     /// The options that need an ability of the source, and the kind of sources that have it, for errors.
     private static let needs: [(ability: SourceAbility, options: [Option], things: String)] = [
-        (.shapes, [configuration, ConversionArguments.ignoredFields, shape], "models"),
+        (.shapes, [configuration, ConversionArguments.ignoredFields.option, shape], "models"),
         (.tensors, [tensors], "models and packages"), (.graph, [graph], "what has functions"),
         (.plan, [plan, operators], "packages of accelc"), (.check, [check], "packages"),
     ]

@@ -66,12 +66,12 @@ enum VerifyCommand: Command {
         needs: [.option("runtime")])
     static let positionals = [package]
     static let options = [
-        against, ConversionArguments.configuration.needing([.option("against")]),
-        ConversionArguments.ignoredFields.needing([.option("against")]),
-        ConversionArguments.adapter.needing([.option("against")]),
-        ConversionArguments.interface.needing([.option("against")]), inputs,
-        ConversionArguments.sampleCount.needing([.option("inputs")]),
-        ConversionArguments.sampleLength.needing([.option("inputs")]),
+        against, ConversionArguments.configuration.option.needing([.option("against")]),
+        ConversionArguments.ignoredFields.option.needing([.option("against")]),
+        ConversionArguments.adapter.option.needing([.option("against")]),
+        ConversionArguments.interface.option.needing([.option("against")]), inputs,
+        ConversionArguments.sampleCount.option.needing([.option("inputs")]),
+        ConversionArguments.sampleLength.option.needing([.option("inputs")]),
         golden, seed, Evaluation.text, Evaluation.context, Evaluation.chunks, CacheChoice.folder, only, budget,
         minimumSQNR,
         ProfileArguments.profile, selfTest,
@@ -290,7 +290,7 @@ enum VerifyCommand: Command {
 
     /// The weights of a package with a merged adapter are not those of the model alone.
     private static func noteAdapters(of source: any ModelSource, _ arguments: Arguments, _ console: Console) {
-        guard arguments.has(against), !arguments.has(ConversionArguments.adapter),
+        guard arguments.has(against), !arguments.has(ConversionArguments.adapter.option),
             let package = (source as? PackagedModel)?.package,
             let file = package.manifest.provenance.sources.first(where: {
                 $0.name.hasPrefix(AdapterRequest.sourceFolder)

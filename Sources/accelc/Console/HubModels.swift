@@ -59,7 +59,7 @@ extension Arguments {
         let words = command.positionals.filter { !$0.takes.isEmpty }.flatMap { all($0) }
         let values = command.allOptions.flatMap { option -> [String] in
             guard case .input = option.kind, has(option) else { return [] }
-            guard option.name == ConversionArguments.adapter.name else { return all(option) }
+            guard option.name == ConversionArguments.adapter.option.name else { return all(option) }
             return all(option).map { name in (try? AdapterRequest(parsing: name))?.folder ?? name }
         }
         return words + values

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelConversion
 import AccelPrograms
 
 /// What the tool advises: at most one remedy for each code of a diagnostic. Libraries name no option; this table is the only place that
@@ -8,7 +9,20 @@ enum Remedies {
     typealias Remedy = @Sendable (Diagnostic) -> String
 
     static let table: [Diagnostic.Code: Remedy] = [
-        .statesWithoutCache: { _ in "leave --states out" }
+        .statesWithoutCache: { _ in "leave --states out" },
+        .exceedsProfile: { _ in "compress it more (--compress, --target-size), or give it smaller shapes (--shape)" },
+        .fixedShapes: { _ in "leave --shape out" },
+        .needsSamples: { _ in "give some with --calibrate FILE" },
+        .noTokenLogits: { _ in "leave --logits out" },
+        .undefinedField: { _ in "--ignore-config reads config.json without it" },
+        .unknownImportance: { _ in "use method=weighted with --importance FILE or --calibrate FILE" },
+        .unknownInputs: { _ in
+            "give samples with --calibrate FILE, or for weighted an importance matrix with --importance FILE"
+        },
+        .unusedSamples: { _ in "change the rules, or leave --calibrate out" },
+        .unusedTensors: { _ in "--ignore-tensor names what is not used" },
+        .usualShapes: { _ in "--shape chooses others" },
+        .settledByPackage: { _ in "leave it out, or export from its model" },
     ]
 
     /// Returns the remedy for a diagnostic; nil for none.

@@ -4,11 +4,11 @@ enum CompletionScript {
         case bash, zsh, fish
     }
 
-    static func script(for shell: Shell) -> String {
+    static func script(for shell: Shell, commands: [any Command.Type] = Commands.all) -> String {
         switch shell {
-        case .bash: bash
-        case .zsh: zsh
-        case .fish: fish
+        case .bash: bash(commands)
+        case .zsh: zsh(commands)
+        case .fish: fish(commands)
         }
     }
 
@@ -23,9 +23,9 @@ enum CompletionScript {
         }
     }
 
-    private static var bash: String {
+    private static func bash(_ all: [any Command.Type]) -> String {
         var commands: [String] = []
-        for command in Commands.all {
+        for command in all {
             let words = command.allOptions.flatMap(spellings) + ["--help"] + positionalWords(command)
             var lines = ["        \(command.name))"]
             lines.append("            words=\"\(words.joined(separator: " "))\"")
@@ -49,7 +49,7 @@ enum CompletionScript {
             _accelc() {
                 local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words= kind=-f
                 if [ "$COMP_CWORD" -eq 1 ]; then
-                    COMPREPLY=($(compgen -W "\(Commands.all.map { $0.name }.joined(separator: " ")) --help --version" -- "$current"))
+                    COMPREPLY=($(compgen -W "\(all.map { $0.name }.joined(separator: " ")) --help --version" -- "$current"))
                     return
                 fi
                 case "${COMP_WORDS[1]}" in
@@ -65,9 +65,9 @@ enum CompletionScript {
             """
     }
 
-    private static var zsh: String {
-        let names = Commands.all.map { "        '\($0.name):\(zshText($0.summary))'" }
-        let cases = Commands.all.map { command in
+    private static func zsh(_ all: [any Command.Type]) -> String {
+        let names = all.map { "        '\($0.name):\(zshText($0.summary))'" }
+        let cases = all.map { command in
             let options = command.allOptions.flatMap { option in
                 spellings(option).map { spelling in
                     let star = option.isRepeatable ? "*" : ""
@@ -113,12 +113,12 @@ enum CompletionScript {
         text.replacing("'", with: "").replacing("[", with: "(").replacing("]", with: ")").replacing(":", with: " -")
     }
 
-    private static var fish: String {
+    private static func fish(_ all: [any Command.Type]) -> String {
         var lines = [
             "# fish completion for accelc: accelc completions fish > ~/.config/fish/completions/accelc.fish",
             "complete -c accelc -n __fish_use_subcommand -l version -d 'print the version'",
         ]
-        for command in Commands.all {
+        for command in all {
             lines.append(
                 "complete -c accelc -n __fish_use_subcommand -f -a \(command.name) -d '\(fishText(command.summary))'")
             let condition = "-n '__fish_seen_subcommand_from \(command.name)'"

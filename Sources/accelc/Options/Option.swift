@@ -32,8 +32,6 @@ struct Option: Sendable {
     let isRequired: Bool
     /// The option may be given several times.
     let isRepeatable: Bool
-    /// The option changes the result of a conversion. These options, and no others, are part of the cache's key.
-    let affectsOutput: Bool
     /// The names of options that cannot be combined with this one.
     let excludes: [String]
     /// The value that the rest of the command line implies if the option is absent; nil for none.
@@ -66,7 +64,7 @@ struct Option: Sendable {
 
     init(
         _ name: String, _ kind: Kind, _ help: String, short: Character? = nil, default value: String? = nil,
-        isRequired: Bool = false, isRepeatable: Bool = false, affectsOutput: Bool = false, excludes: [String] = [],
+        isRequired: Bool = false, isRepeatable: Bool = false, excludes: [String] = [],
         needs: [Need] = [], takes: [PathKind] = [], otherWords: [String: String] = [:],
         implied: (@Sendable (Arguments) -> String?)? = nil
     ) {
@@ -77,7 +75,6 @@ struct Option: Sendable {
         self.defaultValue = value
         self.isRequired = isRequired
         self.isRepeatable = isRepeatable
-        self.affectsOutput = affectsOutput
         self.excludes = excludes
         self.takes = takes
         self.otherWords = otherWords
