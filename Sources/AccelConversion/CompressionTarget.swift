@@ -10,19 +10,8 @@ public struct CompressionTarget: Sendable {
     let goal: CompressionGoal
     /// The target in cache keys, compression plans and messages, e.g. `size 12MB`.
     let text: String
-    /// The unit of a size in messages.
-    private let unit: SizeUnit
 
-    /// A unit of sizes, e.g. `MB`.
-    package struct SizeUnit: Sendable {
-        let name: String
-        let bytes: Int
-        package init(_ name: String, bytes: Int) { (self.name, self.bytes) = (name, bytes) }
-    }
-
-    package init(_ goal: CompressionGoal, text: String, unit: SizeUnit = SizeUnit("", bytes: 1)) {
-        (self.goal, self.text, self.unit) = (goal, text, unit)
-    }
+    package init(_ goal: CompressionGoal, text: String) { (self.goal, self.text) = (goal, text) }
 
     /// A limit on the bytes of all stored weights.
     public static func bytes(_ count: Int) -> CompressionTarget {
@@ -103,40 +92,23 @@ public struct CompressionTarget: Sendable {
     /// - Parameter givenBytes: the bytes of the weights that the target does not choose for.
     private func requireReachable(givenBytes: Int, by solver: CompressionSolver) throws {
         let least = try solver.leastBytes()
-        var advice: String {
-            let unreached = solver.unreachedCount
-            return unreached == 0
-                ? ""
-                : "; \(Wording.count(unreached, "weight")) of parts that the samples have no inputs for keep their finest scheme: "
-                    + "give inputs of these parts, too"
-        }
+        let needed: String
         switch goal {
         case .sqnr: return
         case .bytes(let bytes):
             guard givenBytes + least > bytes else { return }
-            let given =
-                givenBytes == 0 ? "" : " (\(rounded(givenBytes)) of it as in the model, or as rules of the recipe say)"
-            throw RequestError(
-                "target \(text): the weights take at least \(rounded(givenBytes + least))\(given), which is the least target"
-                    + advice)
+            needed = "\(Wording.grouped(givenBytes + least)) bytes"
         case .bits(let bits):
-            func fits(_ bits: Double) -> Bool { Int(bits * Double(solver.count) / 8) >= least }
-            guard !fits(bits) else { return }
-            var thousandths = least * 8000 / max(solver.count, 1)
-            while !fits(Double(thousandths) / 1000) { thousandths += 1 }
-            let text = NumberText.fixed(Double(thousandths) / 1000, digits: 3)
-            throw RequestError(
-                "target \(self.text): the weights take at least \(text) bits each, which is the least target\(advice)")
+            guard Int(bits * Double(solver.count) / 8) < least else { return }
+            let thousandths = (least * 8000 + solver.count - 1) / max(solver.count, 1)
+            needed = "\(NumberText.fixed(Double(thousandths) / 1000, digits: 3)) bits each"
         }
-    }
-
-    /// Returns a size in the target's unit, rounded up, so that it is a target that can be reached.
-    private func rounded(_ bytes: Int) -> String {
-        let step = max(unit.bytes / 1000, 1)
-        let steps = (bytes + step - 1) / step
-        let isWhole = unit.bytes == 1
-        let value = Double(steps * step) / Double(unit.bytes)
-        return "\(isWhole ? "\(steps)" : NumberText.fixed(value, digits: 3))\(unit.name)"
+        let unreached = solver.unreachedCount
+        let reason =
+            unreached == 0
+            ? ""
+            : "; the samples have no inputs for the parts of \(Wording.count(unreached, "weight")), which keep their finest scheme"
+        throw RequestError("target \(text): the weights take at least \(needed)\(reason)")
     }
 }
 

@@ -26,40 +26,30 @@ struct ModelCalibration {
         self.threads = threads
         let recipe = request.recipe
         let multiplied = parts.multipliedWeights
-        let isCalibrated = plan.contains {
+        let calibrated = plan.filter {
             $0.choice.codec.method != .nearest && multiplied.contains($0.source.name)
         }
-        let rounding = recipe.allActivations.first(where: \.needsSamples)?.specification
-        if let rounding, request.target != nil || recipe.statistics != nil {
-            throw RequestError(
-                "activations \(rounding) are measured on samples that the model is run over, which a target and a recipe's "
-                    + "\"statistics\" do not go together with: choose activations int8, or leave out the others")
-        }
-        if recipe.smoothsActivations, let weight = plan.first(where: { $0.choice.codec.method == .awq }) {
-            throw RequestError(
-                "method=awq for \(weight.source.name) does not go together with activations \(rounding ?? ""): both scale "
-                    + "the inputs of weights; choose one of them")
-        }
+        let rounding = recipe.allActivations.first(where: \.needsSamples).map { "activations \($0.specification)" }
+        try Self.requireOneCalibration(request, rounding, plan)
         if let importance = request.importance {
             samples = []
-            statistics = try Self.statistics(importance, request, family: family, plan, multiplied)
+            statistics = try Self.statistics(importance, family: family, calibrated)
             return
         }
+        let measured = rounding.map { "\($0) are" } ?? request.target.map { _ in "a target is" }
         guard let file = request.samples else {
             samples = []
-            if let rounding {
-                throw RequestError("activations \(rounding) are measured on samples", code: .needsSamples)
-            } else if request.target != nil {
-                throw RequestError("a target is measured on samples", code: .needsSamples)
+            if let measured {
+                throw RequestError("\(measured) measured on samples", code: .needsSamples)
             } else if let reference = recipe.statistics {
                 statistics = try Self.statistics(reference, besides: request.recipeFile, plan, threads: threads)
-            } else if isCalibrated {
+            } else if !calibrated.isEmpty {
                 throw RequestError(
                     "method=weighted, gptq and awq want to know the inputs of weights", code: .unknownInputs)
             }
             return
         }
-        guard isCalibrated || request.target != nil || rounding != nil || request.onlyMeasuresSamples else {
+        guard !calibrated.isEmpty || measured != nil || request.onlyMeasuresSamples else {
             throw RequestError(
                 "nothing uses the samples \(file.path): the recipe's rules leave no matrix that is multiplied with inputs for its "
                     + "schemes with a method", code: .unusedSamples)
@@ -79,35 +69,39 @@ struct ModelCalibration {
         (samples, self.statistics, self.threads) = ([], statistics, threads)
     }
 
-    /// Returns the importance of the weights of a request that ask for it.
-    private static func statistics(
-        _ importance: ImportanceMatrix, _ request: Conversion, family: String, _ plan: [PlannedWeight],
-        _ multiplied: Set<String>
-    ) throws -> [String: ActivationStatistics] {
-        let others = [
-            ("samples", request.samples != nil), ("a target", request.target != nil),
-            ("the recipe's \"statistics\"", request.recipe.statistics != nil),
-            (
-                "activations \(request.recipe.activations.specification)",
-                request.recipe.allActivations.contains(where: \.needsSamples)
-            ),
+    /// - Parameter rounding: the activations that are measured on samples; nil for none.
+    /// - Throws: `RequestError` for two choices of a request that want different calibrations.
+    private static func requireOneCalibration(
+        _ request: Conversion, _ rounding: String?, _ plan: [PlannedWeight]
+    ) throws {
+        let recipe = request.recipe
+        let scaled = recipe.smoothsActivations ? plan.first { $0.choice.codec.method == .awq } : nil
+        let importance = request.importance.map { "the importance matrix \($0.path)" }
+        let (target, statistics) = (
+            request.target.map { _ in "a target" }, recipe.statistics.map { _ in "the recipe's \"statistics\"" }
+        )
+        let pairs = [
+            (rounding, target), (rounding, statistics), (scaled.map { "method=awq for \($0.source.name)" }, rounding),
+            (importance, request.samples.map { "the samples \($0.path)" }), (importance, target),
+            (importance, statistics), (importance, rounding),
         ]
-        if let other = others.first(where: \.1)?.0 {
-            throw RequestError(
-                "the importance matrix \(importance.path) does not go together with \(other): leave out one of them"
-            )
+        for case (let one?, let other?) in pairs {
+            throw RequestError("\(one) does not go together with \(other): leave out one of them")
         }
-        let wanted = plan.filter { $0.choice.codec.method != .nearest && multiplied.contains($0.source.name) }
+    }
+
+    /// Returns the importance of the weights that want calibration.
+    private static func statistics(
+        _ importance: ImportanceMatrix, family: String, _ wanted: [PlannedWeight]
+    ) throws -> [String: ActivationStatistics] {
         if let weight = wanted.first(where: { $0.choice.codec.method != .weighted }) {
             throw RequestError(
                 "method=\(weight.choice.codec.method.rawValue) for \(weight.source.name) wants more than the importance of "
                     + "columns: use method=weighted, or samples", code: .needsSamples)
         }
         guard !wanted.isEmpty else {
-            let scheme = request.recipe.mix?.name ?? (request.recipe.defaultCodec as? any GGMLCodec)?.name ?? "q4_k"
             throw RequestError(
-                "nothing uses the importance matrix \(importance.path); choose a scheme with method=weighted, such as "
-                    + "\(scheme):method=weighted")
+                "nothing uses the importance matrix \(importance.path): choose a scheme with method=weighted")
         }
         let columns = Dictionary(wanted.map { ($0.source.name, $0.source.shape.columns) }) { first, _ in first }
         return try importance.statistics(of: columns, family: family)

@@ -33,15 +33,16 @@ struct OpenedModel {
         if request.samples != nil { request.recipe.statistics = nil }
         try outputs.requireApart(
             fromSources: source.files.sources.map(\.path) + (model.functions == nil ? [] : [source.path]))
-        functions = try request.freezing(model)
+        functions = try request.freezing(model).keepingCaches(in: request.states)
         request.recipe = try request.resolvedRecipe(for: functions, of: model.family)
         self.request = request
     }
 
     /// Returns the cache key of the package that the request makes.
     func key(_ digests: ModelDigests) throws -> CacheKey {
+        var request = request
+        if request.onlyMeasuresSamples { request.samples = nil }
         let recipe = request.recipe
-        let usesSamples = request.samples != nil && !request.onlyMeasuresSamples
         return CacheKey(
             sources: digests.sources, parts: request.parts, shapes: functions.map(\.functionName), recipe: recipe.json,
             options: try request.keyEntries + (model.importer.map { [("importer", $0)] } ?? [])
@@ -50,7 +51,7 @@ struct OpenedModel {
                 family: model.versionedName,
                 // A target may choose any codec.
                 codecs: request.target == nil ? recipe.numericsVersions : Codecs.numericsVersions,
-                calibration: usesSamples || recipe.statistics != nil ? Tool.calibrationVersion : nil))
+                calibration: request.samples != nil || recipe.statistics != nil ? Tool.calibrationVersion : nil))
     }
 
     /// The functions if the model's usual shapes are used; else nil.
@@ -107,15 +108,9 @@ extension Conversion {
                 + "every token, and none of the parts to convert does (\(parts))", code: .noTokenLogits)
     }
 
-    /// Freezes the model's parts to the requested shapes, with states of the requested type: every dimension becomes a
-    /// number.
-    /// - Throws: `RequestError` if the request has shapes and the model's functions have fixed ones, or if it has a type
-    ///   of states and the model has no key/value cache.
+    /// Freezes the model's parts to the requested shapes: every dimension becomes a number.
+    /// - Throws: `RequestError` if the request has shapes and the model's functions have fixed ones.
     fileprivate func freezing(_ model: SourceModel) throws -> [FrozenProgram] {
-        try shaping(model).keepingCaches(in: states)
-    }
-
-    private func shaping(_ model: SourceModel) throws -> [FrozenProgram] {
         let parts = model.programs
         if let functions = model.functions {
             if takesUsualShapes { return functions }

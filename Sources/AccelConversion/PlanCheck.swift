@@ -13,54 +13,41 @@ extension OpenedModel {
         let idle = recipe.idleRules(in: plan).map { rule in
             FormatError(file: request.recipeFile ?? "the recipe", location: .field(rule.field), reason: rule.reason)
         }
-        let others = idleMethods(in: plan).map { Diagnostic($0) } + importanceWarnings(plan)
+        let lacking = plan.filter { $0.lacksImportance && recipe.encoded[$0.source.name] == nil }.map { weight in
+            (name: weight.source.name, reason: "ggml makes \(weight.choice.codec.name) with an importance matrix only")
+        }
+        let others =
+            idleMethods(in: plan).map { Diagnostic($0) }
+            + PackageCoverage.sentences(lacking, "encoded as if all columns counted the same").map {
+                Diagnostic($0, code: .unknownImportance)
+            }
         guard request.isStrict else { return idle.map { Diagnostic($0.description) } + others }
         let kept = plan.filter(\.source.shape.hasOutputChannels).compactMap { weight in
             weight.choice.reason.map { (name: weight.source.name, reason: $0) }
         }
-        let reasons =
-            PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
-            + PackageCoverage.unfilled(plan.map { ($0.source.name, $0.source.shape, $0.choice.codec) })
-        let left = PackageCoverage.sentences(
-            model.unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }, PackageCoverage.notUsed)
-        func refusal(_ sentence: String, _ code: Diagnostic.Code? = nil) -> RequestError {
-            RequestError("\(request.model): \(sentence), which a strict conversion refuses", code: code)
+        let left = model.unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }
+        let refused =
+            others
+            + (PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
+            + PackageCoverage.unfilled(plan.map { ($0.source.name, $0.source.shape, $0.choice.codec) }))
+            .map { Diagnostic($0) }
+            + PackageCoverage.sentences(left, PackageCoverage.notUsed).map { Diagnostic($0, code: .unusedTensors) }
+            + model.undefinedFields.map {
+                Diagnostic(
+                    "config.json, field \($0): the model's class does not define it", code: .undefinedField)
+            }
+        let rules = idle.map { rule -> any ReportedError in
+            var rule = rule
+            rule.exitStatus = .usage
+            return rule
         }
-        var errors: [any ReportedError] = idle.map { error in
-            var error = error
-            error.reason += " (strict)"
-            error.exitStatus = .usage
-            return error
-        }
-        errors += others.map { RequestError(Diagnostic("\($0) (strict)", code: $0.code)) }
-        errors += reasons.map { refusal($0) }
-        errors += left.map { refusal($0, .unusedTensors) }
-        errors += model.undefinedFields.map {
-            refusal("config.json, field \($0): the model's class does not define it", .undefinedField)
-        }
-        try Mistakes(errors).check()
+        try Mistakes(
+            rules
+                + refused.map {
+                    RequestError("\(request.model): \($0), which a strict conversion refuses", code: $0.code)
+                }
+        ).check()
         return []
-    }
-
-    /// Warnings about weights whose codecs need the importance of columns, where it is not known.
-    private func importanceWarnings(_ plan: [PlannedWeight]) -> [Diagnostic] {
-        let lacking = plan.filter { $0.lacksImportance && request.recipe.encoded[$0.source.name] == nil }
-        func warnings(_ weights: [PlannedWeight], _ addition: String, _ code: Diagnostic.Code?) -> [Diagnostic] {
-            let reasons = weights.map { weight in
-                let reason = "ggml makes \(weight.choice.codec.name) with an importance matrix only\(addition)"
-                return (name: weight.source.name, reason: reason)
-            }
-            return PackageCoverage.sentences(reasons, "encoded as if all columns counted the same").map {
-                Diagnostic($0, code: code)
-            }
-        }
-        func isWeighted(_ weight: PlannedWeight) -> Bool {
-            request.recipe.asked(by: weight.choice.rule).method == .weighted
-        }
-        return warnings(
-            lacking.filter(isWeighted), ", which has nothing on this weight: choose another type for it, such as q4_k",
-            nil)
-            + warnings(lacking.filter { !isWeighted($0) }, "", .unknownImportance)
     }
 
     /// Sentences on methods that the recipe names, and that no weight uses.

@@ -14,7 +14,8 @@ struct TargetChoice {
     let pinned: [(name: String, scheme: String)]
     /// What the chosen schemes cost, the largest loss first.
     let losses: [WeightLoss]
-    private let candidates: [(weight: String, schemes: [Candidate])]
+    /// The measured schemes of each weight, as the document has them.
+    private let sensitivities: JSON
     /// The predicted and the measured choices.
     let points: [ParetoPoint]
     /// Bytes of the weights that the target chose for.
@@ -29,13 +30,6 @@ struct TargetChoice {
     let outputs: SampledOutputs
     let isUniform: Bool
 
-    /// A measured scheme of a weight; the SQNR in dB is that of the outputs.
-    private struct Candidate {
-        let scheme: String
-        let bytes: Int
-        let sqnr: Double
-    }
-
     /// - Parameters:
     ///   - givenBytes: the bytes of the weights that the target does not choose for.
     ///   - limit: as `byteLimit`.
@@ -45,9 +39,16 @@ struct TargetChoice {
         chosen = plan.codecs.sorted { $0.key < $1.key }.map { ($0.key, $0.value.specification) }
         pinned = rules.map { ($0.source.name, $0.choice.codec.specification) }
         (losses, points) = (choice.losses, choice.front)
-        candidates = choice.candidates.map { weight, losses in
-            (weight, losses.map { Candidate(scheme: $0.scheme, bytes: $0.bytes, sqnr: $0.sqnr) })
-        }
+        sensitivities = .array(
+            choice.candidates.map { weight, losses in
+                let schemes = losses.map { loss -> JSON in
+                    [
+                        "compress": .string(loss.scheme), "bytes": .integer(Int64(loss.bytes)),
+                        "sqnr": Self.figure(loss.sqnr),
+                    ]
+                }
+                return ["name": .string(weight), "schemes": .array(schemes)]
+            })
         (chosenBytes, weightBytes, byteLimit) = (plan.bytes, givenBytes + plan.bytes, limit)
         (bits, outputs, isUniform) = (plan.bits, plan.outputs, plan.isUniform)
     }
@@ -66,16 +67,7 @@ struct TargetChoice {
         chosen = weights.filter { !$0.isPinned }.map { ($0.name, $0.scheme) }
         pinned = weights.filter(\.isPinned).map { ($0.name, $0.scheme) }
         losses = try document["ranking"].array().map { try WeightLoss($0) }
-        candidates = try document["sensitivities"].array().map { weight in
-            (
-                try weight["name"].string(),
-                try weight["schemes"].array().map {
-                    Candidate(
-                        scheme: try $0["compress"].string(), bytes: try $0["bytes"].int(),
-                        sqnr: try Self.figure($0["sqnr"]))
-                }
-            )
-        }
+        sensitivities = .array(try document["sensitivities"].array().compactMap(\.value))
         points = try document["points"].array().map {
             ParetoPoint(
                 bytes: try $0["bytes"].int(), bits: try $0["bits_per_weight"].double(),
@@ -167,23 +159,6 @@ struct TargetChoice {
             ["name": .string(weight.name), "compress": .string(weight.scheme), "pinned": .bool(isPinned)]
         }
         return .array(chosen.map { weight($0, isPinned: false) } + pinned.map { weight($0, isPinned: true) })
-    }
-
-    /// The measured schemes of each weight.
-    private var sensitivities: JSON {
-        .array(
-            candidates.map { weight, schemes in
-                [
-                    "name": .string(weight),
-                    "schemes": .array(
-                        schemes.map {
-                            [
-                                "compress": .string($0.scheme), "bytes": .integer(Int64($0.bytes)),
-                                "sqnr": Self.figure($0.sqnr),
-                            ]
-                        }),
-                ]
-            })
     }
 
     /// JSON has no infinity: null stands for a weight that costs nothing.

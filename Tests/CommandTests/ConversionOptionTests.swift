@@ -8,8 +8,7 @@ import Testing
 @Suite("One row for an option of a conversion")
 struct ConversionOptionTests {
     /// The path of the recipe, which is in messages only, stands for the property of the option.
-    private static let row = ConversionOption(
-        Option("colour", .words(["red", "blue"]), "the colour of the package"),
+    private static let row = Option("colour", .words(["red", "blue"]), "the colour of the package").setting(
         ConversionChoice("a colour", key: "colour") { $0.recipeFile }
     ) { $0.recipeFile = $1[$2] }
     private static let rows = ConversionArguments.all + [row]

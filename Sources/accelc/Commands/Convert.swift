@@ -10,12 +10,10 @@ enum ConvertCommand: Command {
         "shard", .text("I/N"),
         "make share I of N of the weights, keep them in the cache, and write no package; see below",
         excludes: ["output", "zip", "no-cache", "verify-cache", "target-size", "target-bits", "min-sqnr", "profile"])
-    static let probe = ConversionOption(
-        Option(
-            "probe", .flag,
-            "store inputs and samples of the outputs in the package, by which apps check a backend when they open it"),
-        .probe
-    ) { request, _, _ in request.hasProbe = true }
+    static let probe = Option(
+        "probe", .flag,
+        "store inputs and samples of the outputs in the package, by which apps check a backend when they open it"
+    ).setting(.probe) { request, _, _ in request.hasProbe = true }
     static let options =
         [OutputArguments.output, OutputArguments.zip, probe.option] + ConversionArguments.options + CacheChoice.options
         + [

@@ -15,7 +15,9 @@ enum Remedies {
         .needsSamples: { _ in "give some with --calibrate FILE" },
         .noTokenLogits: { _ in "leave --logits out" },
         .undefinedField: { _ in "--ignore-config reads config.json without it" },
-        .unknownImportance: { _ in "use method=weighted with --importance FILE or --calibrate FILE" },
+        .unknownImportance: { _ in
+            "use method=weighted with --importance FILE or --calibrate FILE, or another type, such as q4_k"
+        },
         .unknownInputs: { _ in
             "give samples with --calibrate FILE, or for weighted an importance matrix with --importance FILE"
         },

@@ -13,129 +13,107 @@ enum ConversionArguments {
         "a folder with config.json and *.safetensors, a .safetensors file with --config, a .gguf file, "
             + "hf:OWNER/NAME[@REV][:FILE], a package, or a Core ML package",
         takes: PathKind.models)
-    static let configuration = ConversionOption(
-        Option("config", .input("FILE"), "config.json of a MODEL that is a single file, or in place of the folder's"),
-        .configuration
-    ) { $0.configuration = $1[$2] }
-    static let ignoredFields = ConversionOption(
-        Option(
-            "ignore-config", .text("KEY"),
-            "read config.json as if it had no field KEY, for a field that is not known and changes nothing "
-                + "(in another file: FILE:KEY)", isRepeatable: true), .ignoredFields
-    ) { $0.ignoredFields = $1.all($2) }
-    static let adapter = ConversionOption(
-        Option(
-            "adapter", .input("DIR[:WEIGHT]"),
-            "merge an adapter (LoRA, as peft saves it) into the weights before they are compressed; the changes of several are "
-                + "added up, each times its weight (default: 1)", isRepeatable: true), .adapters
-    ) { request, arguments, _ in request.adapters = try arguments.adapters }
-    static let parts = ConversionOption(
-        Option(
-            "part", .text("NAME,.."), "the parts of the model to convert; all where this is left out",
-            isRepeatable: true), .parts
-    ) { $0.parts = $1.all($2).flatMap { $0.split(separator: ",").map(String.init) } }
-    static let shape = ConversionOption(
-        Option(
-            "shape", .text("DIM=N,.."),
-            "a number for each free dimension of a part; each --shape makes a function of its own, with "
-                + "the weights shared; without --shape and --shape-from the model's usual numbers", isRepeatable: true),
-        .shapes
-    ) { $0.shapes = try $1.all($2).map { try ShapeBindings(parsing: $0) } }
-    static let shapeFrom = ConversionOption(
-        Option(
-            "shape-from", .input("FILE"),
-            "numbers for the free dimensions so that the inputs in a safetensors file fit; --shape gives those that the file leaves open",
-            isRepeatable: true, takes: [.tensors]), .shapes
-    ) { $0.shapeFiles = $1.all($2) }
-    static let compress = ConversionOption(
-        Option(
-            "compress", .text("SPEC"),
-            "how weights are stored, by a scheme that the end of accelc convert --help lists; keep, which is the default of convert for "
-                + "a model that is quantized already, stores "
-                + "all weights as its files have them (default: float16)", excludes: ["recipe"]), .schemes
-    ) { request, arguments, option in
+    static let configuration = Option(
+        "config", .input("FILE"), "config.json of a MODEL that is a single file, or in place of the folder's"
+    ).setting(.configuration) { $0.configuration = $1[$2] }
+    static let ignoredFields = Option(
+        "ignore-config", .text("KEY"),
+        "read config.json as if it had no field KEY, for a field that is not known and changes nothing "
+            + "(in another file: FILE:KEY)", isRepeatable: true
+    ).setting(.ignoredFields) { $0.ignoredFields = $1.all($2) }
+    static let adapter = Option(
+        "adapter", .input("DIR[:WEIGHT]"),
+        "merge an adapter (LoRA, as peft saves it) into the weights before they are compressed; the changes of several are "
+            + "added up, each times its weight (default: 1)", isRepeatable: true
+    ).setting(.adapters) { request, arguments, _ in request.adapters = try arguments.adapters }
+    static let parts = Option(
+        "part", .text("NAME,.."), "the parts of the model to convert; all where this is left out",
+        isRepeatable: true
+    ).setting(.parts) { $0.parts = $1.all($2).flatMap { $0.split(separator: ",").map(String.init) } }
+    static let shape = Option(
+        "shape", .text("DIM=N,.."),
+        "a number for each free dimension of a part; each --shape makes a function of its own, with "
+            + "the weights shared; without --shape and --shape-from the model's usual numbers", isRepeatable: true
+    ).setting(.shapes) { $0.shapes = try $1.all($2).map { try ShapeBindings(parsing: $0) } }
+    static let shapeFrom = Option(
+        "shape-from", .input("FILE"),
+        "numbers for the free dimensions so that the inputs in a safetensors file fit; --shape gives those that the file leaves open",
+        isRepeatable: true, takes: [.tensors]
+    ).setting(.shapes) { $0.shapeFiles = $1.all($2) }
+    static let compress = Option(
+        "compress", .text("SPEC"),
+        "how weights are stored, by a scheme that the end of accelc convert --help lists; keep, which is the default of convert for "
+            + "a model that is quantized already, stores "
+            + "all weights as its files have them (default: float16)", excludes: ["recipe"]
+    ).setting(.schemes) { request, arguments, option in
         let scheme = try arguments.required(option)
         guard Files.kind(of: scheme) != .file else {
             throw RequestError("--compress \(scheme): this is a file, and no scheme: --recipe \(scheme)")
         }
         (request.recipe, request.keepsQuantized) = (try Recipe(scheme: scheme), false)
     }
-    static let recipe = ConversionOption(
-        Option(
-            "recipe", .input("FILE"),
-            "a JSON file of rules for which weight is stored how (\(CommonOptions.schema("recipe")))"), .schemes
-    ) { request, arguments, option in
+    static let recipe = Option(
+        "recipe", .input("FILE"),
+        "a JSON file of rules for which weight is stored how (\(CommonOptions.schema("recipe")))"
+    ).setting(.schemes) { request, arguments, option in
         let path = try arguments.required(option)
         (request.recipe, request.recipeFile) = (try recipe(in: path, arguments), path)
         request.keepsQuantized = false
     }
-    static let activations = ConversionOption(
-        Option(
-            "activations", .text("SPEC"),
-            "how activations are rounded before they are multiplied with weights: none; bfloat16 rounds both factors to "
-                + "bfloat16, which is faster on processors with such products; int8 rounds each row (a token) to 8 bits "
-                + "in each run, which is faster with weights of int8, int4 or affine and loses some accuracy; int8:static "
-                + "rounds all rows to one range, which the samples of --calibrate fix; int8:smooth=ALPHA, also "
-                + "int8:static,smooth=ALPHA, first divides channels that are large in the samples, and multiplies columns of "
-                + "weights, where the graph allows it (SmoothQuant; ALPHA 0.5 if left out) (default: the recipe's, else none)"
-        ), .schemes
-    ) { $0.recipe.activations = try ActivationQuantization($1.required($2)) }
-    static let calibrate = ConversionOption(
-        Option(
-            "calibrate", .input("FILE"),
-            "sample inputs, for targets, for schemes with method=weighted, gptq or awq and for activations with static or smooth: "
-                + "a safetensors file with a tensor for each input by its name, such as input_ids [samples, length], all samples in "
-                + "one tensor; attention_mask is 0 at padding; outputs of packages are measured over it. Or a text (.txt, .md, .jsonl with "
-                + "text or messages), of which the model's tokenizer makes samples",
-            takes: [.tensors]), .samples
-    ) { try $0.takeSamples($2, $1) }
-    static let sampleCount = ConversionOption(
-        Option(
-            "samples", .integer(1...1_000_000), "the most samples of a text", default: "\(TextSamples.defaultCount)",
-            needs: [.option("calibrate")]), .samples)
-    static let sampleLength = ConversionOption(
-        Option(
-            "sample-length", .integer(2...1_000_000), "the most tokens of a text's sample",
-            default: "\(TextSamples.defaultLength)", needs: [.option("calibrate")]), .samples)
-    static let importance = ConversionOption(
-        Option(
-            "importance", .input("FILE"),
-            "an importance matrix of llama.cpp (GGUF or .dat), in place of samples, for schemes with method=weighted"),
-        .importance
-    ) { $0.importance = try ImportanceMatrix($1.required($2)) }
-    static let strict = ConversionOption(
-        Option(
-            "strict", .flag,
-            "refuse, instead of warning, when a tensor stays unused that neither --part nor --ignore-tensor leaves out (but "
-                + "for numbers of positions, and counters of training), a matrix uncompressed, or a rule of the recipe idle"
-        ), nil
-    ) { request, _, _ in request.isStrict = true }
-    static let ignoredTensors = ConversionOption(
-        Option(
-            "ignore-tensor", .text("GLOB"),
-            "leave out tensors that no function reads, where that would be refused; packages say that they were",
-            isRepeatable: true), .ignoredTensors
-    ) { $0.ignoredTensors = $1.all($2) }
-    static let logits = ConversionOption(
-        Option(
-            "logits", .words(LogitPositions.allCases.map(\.rawValue)),
-            "the positions of a block of tokens that a decoder gives logits for: last is enough to generate text, and saves "
-                + "the head's work on the others", default: LogitPositions.all.rawValue, otherWords: OtherWords.logits),
-        .logits
-    ) { $0.logits = $1[$2].flatMap(LogitPositions.init) ?? .all }
-    static let interface = ConversionOption(
-        Option(
-            "interface", .input("FILE"),
-            "roles of the ports of a Core ML package that names none, by function (\(CommonOptions.schema("interface")))"
-        ), .interface
-    ) { $0.interfaceFile = $1[$2] }
-    static let states = ConversionOption(
-        Option(
-            "states", .words(StateStorage.allCases.map(\.rawValue)),
-            "the element type of key/value caches; float16 halves their memory, int8 takes a byte a number and 4 a row for its "
-                + "scale; keys and values are rounded where they are written", default: StateStorage.float32.rawValue,
-            otherWords: OtherWords.states), .states
-    ) { $0.states = $1[$2].flatMap(StateStorage.init) ?? .float32 }
+    static let activations = Option(
+        "activations", .text("SPEC"),
+        "how activations are rounded before they are multiplied with weights: none; bfloat16 rounds both factors to "
+            + "bfloat16, which is faster on processors with such products; int8 rounds each row (a token) to 8 bits "
+            + "in each run, which is faster with weights of int8, int4 or affine and loses some accuracy; int8:static "
+            + "rounds all rows to one range, which the samples of --calibrate fix; int8:smooth=ALPHA, also "
+            + "int8:static,smooth=ALPHA, first divides channels that are large in the samples, and multiplies columns of "
+            + "weights, where the graph allows it (SmoothQuant; ALPHA 0.5 if left out) (default: the recipe's, else none)"
+    ).setting(.schemes) { $0.recipe.activations = try ActivationQuantization($1.required($2)) }
+    static let calibrate = Option(
+        "calibrate", .input("FILE"),
+        "sample inputs, for targets, for schemes with method=weighted, gptq or awq and for activations with static or smooth: "
+            + "a safetensors file with a tensor for each input by its name, such as input_ids [samples, length], all samples in "
+            + "one tensor; attention_mask is 0 at padding; outputs of packages are measured over it. Or a text (.txt, .md, .jsonl with "
+            + "text or messages), of which the model's tokenizer makes samples",
+        takes: [.tensors]
+    ).setting(.samples) { try $0.takeSamples($2, $1) }
+    static let sampleCount = Option(
+        "samples", .integer(1...1_000_000), "the most samples of a text", default: "\(TextSamples.defaultCount)",
+        needs: [.option("calibrate")]
+    ).setting(.samples)
+    static let sampleLength = Option(
+        "sample-length", .integer(2...1_000_000), "the most tokens of a text's sample",
+        default: "\(TextSamples.defaultLength)", needs: [.option("calibrate")]
+    ).setting(.samples)
+    static let importance = Option(
+        "importance", .input("FILE"),
+        "an importance matrix of llama.cpp (GGUF or .dat), in place of samples, for schemes with method=weighted"
+    ).setting(.importance) { $0.importance = try ImportanceMatrix($1.required($2)) }
+    static let strict = Option(
+        "strict", .flag,
+        "refuse, instead of warning, when a tensor stays unused that neither --part nor --ignore-tensor leaves out (but "
+            + "for numbers of positions, and counters of training), a matrix uncompressed, or a rule of the recipe idle"
+    ).setting(nil) { request, _, _ in request.isStrict = true }
+    static let ignoredTensors = Option(
+        "ignore-tensor", .text("GLOB"),
+        "leave out tensors that no function reads, where that would be refused; packages say that they were",
+        isRepeatable: true
+    ).setting(.ignoredTensors) { $0.ignoredTensors = $1.all($2) }
+    static let logits = Option(
+        "logits", .words(LogitPositions.allCases.map(\.rawValue)),
+        "the positions of a block of tokens that a decoder gives logits for: last is enough to generate text, and saves "
+            + "the head's work on the others", default: LogitPositions.all.rawValue, otherWords: OtherWords.logits
+    ).setting(.logits) { $0.logits = $1[$2].flatMap(LogitPositions.init) ?? .all }
+    static let interface = Option(
+        "interface", .input("FILE"),
+        "roles of the ports of a Core ML package that names none, by function (\(CommonOptions.schema("interface")))"
+    ).setting(.interface) { $0.interfaceFile = $1[$2] }
+    static let states = Option(
+        "states", .words(StateStorage.allCases.map(\.rawValue)),
+        "the element type of key/value caches; float16 halves their memory, int8 takes a byte a number and 4 a row for its "
+            + "scale; keys and values are rounded where they are written", default: StateStorage.float32.rawValue,
+        otherWords: OtherWords.states
+    ).setting(.states) { $0.states = $1[$2].flatMap(StateStorage.init) ?? .float32 }
 
     /// The table, in the order of help pages.
     static let all =
@@ -150,7 +128,7 @@ enum ConversionArguments {
     static func conversion(_ arguments: Arguments, rows: [ConversionOption] = all) throws -> Conversion {
         var conversion = Conversion(of: try arguments.required(model), recipe: try Recipe(scheme: "float16"))
         conversion.keepsQuantized = true
-        for row in rows where arguments.has(row.option) { try row.apply(&conversion, arguments, row.option) }
+        for row in rows where arguments.has(row.option) { try row.set(&conversion, arguments, row.option) }
         for choice in rows.compactMap(\.choice) { conversion.add(choice) }
         conversion.outputs = arguments.outputs
         return conversion

@@ -4,38 +4,38 @@ import AccelConversion
 
 /// The options for a target size or a target accuracy of a package's weights.
 enum TargetArguments {
-    static let size = ConversionOption(
-        Option(
-            "target-size", .text("SIZE"),
-            "choose schemes weight by weight, for those that no rule of the recipe fits (which needs no default then), so that all "
-                + "stored weights take at most so many bytes, e.g. 12MB, without what aligns them in their file; measured on the samples of "
-                + "--calibrate", excludes: ["target-bits", "min-sqnr", "compress"]), .target, apply: setTarget)
-    static let bits = ConversionOption(
-        Option(
-            "target-bits", .text("BITS"), "the same for so many bits a weight, on average over those to choose for",
-            excludes: ["min-sqnr", "compress"]), .target, apply: setTarget)
-    static let sqnr = ConversionOption(
-        Option(
-            "min-sqnr", .text("DB"),
-            "the smallest weights that the search finds whose outputs have at least so many dB over the samples that are held out (every "
-                + "\(CalibrationSamples.heldOutShare)th; over all, where there are fewer), all outputs together, by the mean of "
-                + "their relative squared errors, and without padding (--min-sqnr of verify looks at each output)",
-            excludes: ["compress"]), .target, apply: setTarget)
-    static let plan = ConversionOption(
-        Option(
-            "plan", .output("DIR") { _ in PlanFolder.kind },
-            "where the choice is written: a recipe that makes the same package without samples, its statistics, and all "
-                + "that was measured, for people in report.html (default: the output's path and .plan)",
-            needs: targets,
-            implied: { arguments in
-                guard [size, bits, sqnr].contains(where: { arguments.has($0.option) }), !arguments.has(noPlan.option)
-                else { return nil }
-                return arguments[OutputArguments.output].map { "\(Files.trimmingSlashes($0)).plan" }
-            }), nil)
-    static let noPlan = ConversionOption(
-        Option(
-            "no-plan", .flag, "write no plan: its statistics may be larger than the package", excludes: ["plan"],
-            needs: targets), nil)
+    static let size = Option(
+        "target-size", .text("SIZE"),
+        "choose schemes weight by weight, for those that no rule of the recipe fits (which needs no default then), so that all "
+            + "stored weights take at most so many bytes, e.g. 12MB, without what aligns them in their file; measured on the samples of "
+            + "--calibrate", excludes: ["target-bits", "min-sqnr", "compress"]
+    ).setting(.target, setTarget)
+    static let bits = Option(
+        "target-bits", .text("BITS"), "the same for so many bits a weight, on average over those to choose for",
+        excludes: ["min-sqnr", "compress"]
+    ).setting(.target, setTarget)
+    static let sqnr = Option(
+        "min-sqnr", .text("DB"),
+        "the smallest weights that the search finds whose outputs have at least so many dB over the samples that are held out (every "
+            + "\(CalibrationSamples.heldOutShare)th; over all, where there are fewer), all outputs together, by the mean of "
+            + "their relative squared errors, and without padding (--min-sqnr of verify looks at each output)",
+        excludes: ["compress"]
+    ).setting(.target, setTarget)
+    static let plan = Option(
+        "plan", .output("DIR") { _ in PlanFolder.kind },
+        "where the choice is written: a recipe that makes the same package without samples, its statistics, and all "
+            + "that was measured, for people in report.html (default: the output's path and .plan)",
+        needs: targets,
+        implied: { arguments in
+            guard [size, bits, sqnr].contains(where: { arguments.has($0.option) }), !arguments.has(noPlan.option)
+            else { return nil }
+            return arguments[OutputArguments.output].map { "\(Files.trimmingSlashes($0)).plan" }
+        }
+    ).setting(nil)
+    static let noPlan = Option(
+        "no-plan", .flag, "write no plan: its statistics may be larger than the package", excludes: ["plan"],
+        needs: targets
+    ).setting(nil)
     static let all = [size, bits, sqnr, plan, noPlan]
     private static let targets: [Option.Need] = [
         .option("target-size"), .option("target-bits"), .option("min-sqnr"),
@@ -79,8 +79,7 @@ enum TargetArguments {
             let letters = text.filter(\.isLetter)
             let unit = ["B", "kB", "MB", "GB", "TB"].first { $0.lowercased() == letters.lowercased() } ?? letters
             return CompressionTarget(
-                .bytes(bytes), text: "size \(text.filter { !$0.isWhitespace && !$0.isLetter })\(unit)",
-                unit: CompressionTarget.SizeUnit(unit, bytes: Text.parseBytes("1\(unit)") ?? 1))
+                .bytes(bytes), text: "size \(text.filter { !$0.isWhitespace && !$0.isLetter })\(unit)")
         }
         if let text = arguments[bits.option] {
             return CompressionTarget(.bits(try number(bits.option, text)), text: "bits \(text)")
