@@ -74,8 +74,10 @@ struct ExportSource {
             PlannedExport(
                 functions, plan, family: opened.model.family, origins: opened.model.origins, assets: assets)
         }
-        let functions = try planned.quantizedFunctions()
-        let unsupported = try lister.map { try UnsupportedSchemes(of: $0, planned.plan) { export(functions, $0) } }
+        let unsupported = try lister.map { lister in
+            let functions = try planned.quantizedFunctions()
+            return try UnsupportedSchemes(of: lister, planned.plan) { export(functions, $0) }
+        }
         run.search = try TargetSearch(
             opened.request, run.settings, beside: output, without: unsupported ?? UnsupportedSchemes())
         try run.recallTarget(emit: emit)

@@ -41,7 +41,7 @@ struct OpenedModel {
     /// Returns the cache key of the package that the request makes.
     func key(_ digests: ModelDigests) throws -> CacheKey {
         var request = request
-        if request.onlyMeasuresSamples { request.samples = nil }
+        if request.onlyMeasuresSamples { (request.samples, request.sampleText) = (nil, nil) }
         let recipe = request.recipe
         return CacheKey(
             sources: digests.sources, parts: request.parts, shapes: functions.map(\.functionName), recipe: recipe.json,
