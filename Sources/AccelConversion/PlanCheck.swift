@@ -38,13 +38,13 @@ extension OpenedModel {
             }
         let rules = idle.map { rule -> any ReportedError in
             var rule = rule
-            rule.exitStatus = .usage
+            (rule.exitStatus, rule.code) = (.usage, .strict)
             return rule
         }
         try Mistakes(
             rules
                 + refused.map {
-                    RequestError("\(request.model): \($0), which a strict conversion refuses", code: $0.code)
+                    RequestError("\(request.model): \($0), which a strict conversion refuses", code: $0.code ?? .strict)
                 }
         ).check()
         return []
@@ -86,6 +86,8 @@ extension PlannedWeight {
 }
 
 extension Diagnostic.Code {
+    /// A warning that a strict conversion refuses.
+    package static let strict: Self = "strict"
     /// Weights whose codecs need the importance of columns, without samples or an importance matrix.
     package static let unknownImportance: Self = "unknown-importance"
     /// Tensors that no function of a strict conversion reads.

@@ -14,6 +14,7 @@ enum Remedies {
         .fixedShapes: { _ in "leave --shape out" },
         .needsSamples: { _ in "give some with --calibrate FILE" },
         .noTokenLogits: { _ in "leave --logits out" },
+        .strict: { _ in "without --strict it is a warning" },
         .undefinedField: { _ in "--ignore-config reads config.json without it" },
         .unknownImportance: { _ in
             "use method=weighted with --importance FILE or --calibrate FILE, or another type, such as q4_k"
