@@ -150,7 +150,9 @@ class Model:
             if (self.folder.path / self.golden).stat().st_size > LARGE:
                 return result
             add("int8.accelpkg", [*against, "--inputs", "inputs.safetensors"])
-        add("float32.accelpkg", [*against, "--self-test"])
+        if self.number % 3 == 0:
+            # As long as all other verifications of a model.
+            add("float32.accelpkg", [*against, "--self-test"])
         add("default.accelpkg", [*against, "--seed", "7"])
         add("turn0.accelpkg", against)
         add("option.accelpkg", against)
