@@ -204,8 +204,11 @@ def adapted(tool, fixtures, name, base):
     with tool.folder() as folder:
         copy(fixtures / "adapters" / name, folder.path / "adapter")
         copy(fixtures / base, folder.path / "base")
-        made = folder.made(["convert", "base", "--adapter", "adapter:0.5", "--compress", "float32"], "p.accelpkg")
-        record = {"conversion": made | folder.new_keys()}
-        if "digest" in made:
-            record["report"] = verified(folder, ["p.accelpkg", "--against", "base", "--adapter", "adapter:0.5"])
+        record = {}
+        # Adapters with more than LoRA merge with the weight 1 only.
+        for adapter in ("adapter", "adapter:0.5"):
+            made = folder.made(["convert", "base", "--adapter", adapter, "--compress", "float32"], "p.accelpkg")
+            record[adapter] = {"conversion": made | folder.new_keys()}
+            if "digest" in made:
+                record[adapter]["report"] = verified(folder, ["p.accelpkg", "--against", "base", "--adapter", adapter])
         return record
