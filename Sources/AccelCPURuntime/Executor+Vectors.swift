@@ -2,11 +2,6 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// A copy of the arena after some calls of a run, so that the run can continue from there again.
-public struct ArenaSnapshot: Sendable {
-    fileprivate let bytes: [UInt8]
-}
-
 extension KernelCall {
     /// The index of the weight of a linear operator or a convolution, whose rows are multiplied with vectors of the
     /// first input; nil for other calls.
@@ -19,14 +14,6 @@ extension KernelCall {
 }
 
 extension Executor {
-    /// Returns a copy of the arena. States are not part of it.
-    public func snapshot() -> ArenaSnapshot {
-        ArenaSnapshot(bytes: Array(memory.arena.buffer.bytes[..<function.arenaBytes]))
-    }
-
-    /// Restores the arena from a snapshot of the same function. States are not part of it.
-    public func restore(_ snapshot: ArenaSnapshot) { memory.arena.buffer.bytes.copyBytes(from: snapshot.bytes) }
-
     /// Visits the vectors that a call with a `multipliedWeight` multiplies the weight's rows with: the rows of a linear
     /// operator's input, or the windows of a convolution's input in all groups. Visits none if the input is not
     /// contiguous.

@@ -229,7 +229,9 @@ public struct CompressionSolver {
         let others = try Parallel.map(free.count, threads: threads) {
             try CompressedTensor.compressing(free[$0].source, with: free[$0].choice.codec, threads: 1).tensor
         }
-        let results = try SequentialCompression(samples, threads: threads).run(plan, stored: stored + others) {
+        let results = try SequentialCompression(samples, keepsStatistics: true, threads: threads).run(
+            plan, stored: stored + others
+        ) {
             weight, statistics in
             try CompressedTensor.compressing(
                 weight.source, with: weight.choice.codec, judgedBy: statistics, threads: threads)
@@ -251,7 +253,7 @@ public struct CompressionSolver {
         let bytes = all.filter { names.contains($0.name) }.reduce(0) { $0 + $1.byteCount }
         return CompressionPlan(
             codecs: chosen, bytes: bytes, bits: bits(bytes), outputs: try judges.outputs(with: all),
-            statistics: calibrated.mapValues(\.statistics), isUniform: isUniform)
+            statistics: calibrated.compactMapValues(\.statistics), isUniform: isUniform)
     }
 }
 

@@ -41,14 +41,13 @@ extension [CalibrationSamples] {
         var found: [String: InputRanges] = [:]
         for part in self where !part.part.multipliedWeights.isDisjoint(with: wanted) {
             let run = try SampleRun(part, threads: threads)
-            var position: Int?
             var shared: InputRanges?
             for (index, name) in run.weights.enumerated() {
                 if !run.sharesInput(withWeightBefore: index) { shared = nil }
                 guard wanted.contains(name) else { continue }
                 if shared == nil {
-                    try run.run(from: position, to: index)
-                    (position, shared) = (index, run.inputRanges(of: index))
+                    try run.run(to: index)
+                    shared = try run.inputRanges(of: index)
                 }
                 if let shared { found[name, default: shared].add(shared) }
             }
@@ -59,10 +58,10 @@ extension [CalibrationSamples] {
 
 extension SampleRun {
     /// Returns the ranges of the inputs of a weight, at which the samples have to be.
-    fileprivate func inputRanges(of weight: Int) -> InputRanges {
-        executors.indices.reduce(into: InputRanges(columns: columns(of: weight))) { ranges, chunk in
+    fileprivate func inputRanges(of weight: Int) throws -> InputRanges {
+        try chunks.reduce(into: InputRanges(columns: columns(of: weight))) { ranges, chunk in
             let mask = mask(of: weight, chunk: chunk)
-            executors[chunk].forEachVector(ofCall: calls[chunk][weight]) { vector, position in
+            try forEachVector(of: chunk) { vector, position in
                 if mask?[position] ?? true { ranges.add(vector) }
             }
         }

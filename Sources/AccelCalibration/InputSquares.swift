@@ -10,12 +10,11 @@ extension [CalibrationSamples] {
         var found: [String: InputSquares] = [:]
         for part in self {
             let run = try SampleRun(part, threads: threads)
-            var position: Int?
             var shared: InputSquares?
             for (index, name) in run.weights.enumerated() {
                 if !run.sharesInput(withWeightBefore: index) {
-                    try run.run(from: position, to: index)
-                    (position, shared) = (index, run.inputSquares(of: index))
+                    try run.run(to: index)
+                    shared = try run.inputSquares(of: index)
                 }
                 guard let shared, shared.count > 0 else { continue }
                 found[name] = found[name].map { $0.adding(shared) } ?? shared
@@ -51,10 +50,10 @@ private struct InputSquares {
 
 extension SampleRun {
     /// Returns the sums of the inputs of a weight, at which the samples have to be.
-    fileprivate func inputSquares(of weight: Int) -> InputSquares {
-        executors.indices.reduce(into: InputSquares(columns: columns(of: weight))) { squares, chunk in
+    fileprivate func inputSquares(of weight: Int) throws -> InputSquares {
+        try chunks.reduce(into: InputSquares(columns: columns(of: weight))) { squares, chunk in
             let mask = mask(of: weight, chunk: chunk)
-            executors[chunk].forEachVector(ofCall: calls[chunk][weight]) { vector, position in
+            try forEachVector(of: chunk) { vector, position in
                 if mask?[position] ?? true { squares.add(vector) }
             }
         }

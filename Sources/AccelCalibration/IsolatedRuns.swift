@@ -7,14 +7,13 @@ import AccelWeightCompression
 struct IsolatedRuns {
     private let run: SampleRun
     private let part: Program
-    private let reference: [[StoredTensor]]
+    private let reference: ReferenceOutputs
 
     /// Runs the samples with the original weights.
     init(_ samples: CalibrationSamples, threads: Int) throws {
         part = samples.part
         run = try SampleRun(samples, threads: threads)
-        try run.run(from: nil, to: nil)
-        reference = run.outputs()
+        reference = try ReferenceOutputs(of: run)
     }
 
     /// Visits those of the weights that the part reads, in the order of execution.
@@ -27,32 +26,23 @@ struct IsolatedRuns {
         _ body: (StoredTensor, ActivationStatistics?, (CompressedTensor) throws -> Double) throws -> Void
     ) throws {
         var left = Dictionary(sources.map { ($0.name, $0) }) { first, _ in first }
-        try run.restart()
-        try run.run(from: nil, to: run.weights.isEmpty ? nil : 0)
+        run.restart()
         var shared: ActivationStatistics?
         for (index, name) in run.weights.enumerated() {
             if !run.sharesInput(withWeightBefore: index) { shared = nil }
-            if let source = left.removeValue(forKey: name) {
-                if wantsStatistics { shared = shared ?? run.statistics(of: index) }
-                if run.isRead(name, before: index) {
-                    // What earlier calls made of it changes, too.
-                    try body(source, shared, wholeRun)
-                    try restore(source)
-                    try run.restart()
-                    try run.run(from: nil, to: index)
-                } else {
-                    let snapshot = run.snapshot()
-                    try body(source, shared) { tensor in
-                        try run.replace(tensor)
-                        try run.run(from: index, to: nil)
-                        let error = run.error(of: run.outputs(), from: reference)
-                        run.restore(snapshot)
-                        return error
-                    }
-                    try restore(source)
+            guard let source = left.removeValue(forKey: name) else { continue }
+            try run.run(to: index)
+            if wantsStatistics { shared = try shared ?? run.statistics(of: index) }
+            if run.isRead(name, before: index) {
+                // What earlier calls made of it changes, too.
+                try body(source, shared, wholeRun)
+            } else {
+                try body(source, shared) { tensor in
+                    try run.replace(tensor)
+                    return try run.error(from: reference)
                 }
             }
-            if index + 1 < run.weights.count { try run.run(from: index, to: index + 1) }
+            try restore(source)
         }
         for source in sources where left[source.name] != nil && run.reads(source.name) {
             try body(source, nil, wholeRun)
@@ -63,9 +53,8 @@ struct IsolatedRuns {
     /// Returns the error of the outputs with a replacement, of a run from the inputs on.
     private func wholeRun(_ tensor: CompressedTensor) throws -> Double {
         try run.replace(tensor)
-        try run.restart()
-        try run.run(from: nil, to: nil)
-        return run.error(of: run.outputs(), from: reference)
+        run.restart()
+        return try run.error(from: reference)
     }
 
     private func restore(_ source: StoredTensor) throws {

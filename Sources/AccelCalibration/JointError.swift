@@ -8,13 +8,12 @@ final class JointError {
     var part: String { samples.part.name }
     fileprivate let samples: CalibrationSamples
     private let run: SampleRun
-    private let reference: [[StoredTensor]]
+    private let reference: ReferenceOutputs
 
     init(_ samples: CalibrationSamples, threads: Int) throws {
         self.samples = samples
         run = try SampleRun(samples, threads: threads)
-        try run.run(from: nil, to: nil)
-        reference = run.outputs()
+        reference = try ReferenceOutputs(of: run)
     }
 
     /// Returns the errors of the outputs.
@@ -24,12 +23,12 @@ final class JointError {
     func errors(with weights: [CompressedTensor], _ links: inout LinkedValues) throws -> SampledErrors {
         for tensor in weights { try run.replace(tensor) }
         for name in samples.linked.sorted() {
-            if let value = links[name] { try run.feed(name, value) }
+            if let value = links[name] { run.feed(name, value) }
         }
-        try run.restart()
-        try run.run(from: nil, to: nil)
-        links.add(run, of: samples.part)
-        return run.sampledErrors(of: run.outputs(), from: reference)
+        run.restart()
+        let found = try run.finish(comparing: reference, keeping: links.outputs(of: samples.part))
+        links.add(found.outputs, of: samples.part)
+        return found.errors
     }
 }
 

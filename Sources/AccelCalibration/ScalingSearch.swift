@@ -75,12 +75,10 @@ public struct ScalingSearch {
         }
         return try samples.reduce(0) { sum, part in
             let part = part.thinned(to: Self.judgedPositions)
-            let exact = try SampleRun(part, threads: threads)
-            try exact.run(from: nil, to: nil)
-            let run = try SampleRun(part.replacing(weights.tensors), besides: exact.arenaBytes, threads: threads)
+            let exact = try ReferenceOutputs(of: SampleRun(part, threads: threads))
+            let run = try SampleRun(part.replacing(weights.tensors), threads: threads)
             for tensor in stored { try run.replace(tensor) }
-            try run.run(from: nil, to: nil)
-            return sum + run.error(of: run.outputs(), from: exact.outputs())
+            return try sum + run.error(from: exact)
         }
     }
 

@@ -12,18 +12,20 @@ public struct SequentialCompression {
         public private(set) var tensor: CompressedTensor
         /// The error of the encoding against the original weight.
         public let distortion: Distortion
-        /// The activation statistics of the weight.
-        public let statistics: ActivationStatistics
+        /// The activation statistics of the weight; nil where they are not kept, which would take the squares of all columns.
+        public fileprivate(set) var statistics: ActivationStatistics?
 
         /// Creates a result.
-        public init(tensor: CompressedTensor, distortion: Distortion, statistics: ActivationStatistics) {
+        public init(tensor: CompressedTensor, distortion: Distortion, statistics: ActivationStatistics?) {
             (self.tensor, self.distortion, self.statistics) = (tensor, distortion, statistics)
         }
 
         fileprivate mutating func keep(
-            _ weight: PlannedWeight, by keep: (PlannedWeight, Result) throws -> CompressedTensor
+            _ weight: PlannedWeight, keepingStatistics: Bool,
+            by keep: (PlannedWeight, Result) throws -> CompressedTensor
         ) throws {
             tensor = try keep(weight, self)
+            if !keepingStatistics { statistics = nil }
         }
     }
     /// The approximate number of positions for the judgement of importances.
@@ -34,18 +36,21 @@ public struct SequentialCompression {
     private let samples: [CalibrationSamples]
     private let memory: (any StatisticsMemory)?
     private let reading: @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor
+    private let keepsStatistics: Bool
     private let threads: Int
 
     /// Creates a compression with samples for some parts.
     /// - Parameters:
     ///   - memory: known statistics, which need no run.
     ///   - reading: returns the tensor to compress for a weight, as in `Recipe.compressing`.
+    ///   - keepsStatistics: whether results have the statistics.
     public init(
         _ samples: [CalibrationSamples], memory: (any StatisticsMemory)? = nil,
         reading: @escaping @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor = { source, _ in source },
-        threads: Int
+        keepsStatistics: Bool = false, threads: Int
     ) {
         self.reading = reading
+        self.keepsStatistics = keepsStatistics
         self.samples = samples
         self.memory = memory
         self.threads = threads
@@ -79,8 +84,10 @@ public struct SequentialCompression {
                     : try StatisticsWalk(
                         part, with: stored + results.values.map(\.tensor), besides: original, memory: memory,
                         threads: threads)
-                held += try walk.requireMemory(
-                    forStatisticsOf: { wanted[$0] != nil && results[$0] == nil }, besides: held)
+                let needed = try walk.requireMemory(
+                    forStatisticsOf: { wanted[$0] != nil && results[$0] == nil }, besides: held,
+                    keepingAll: keepsStatistics || method == .weighted)
+                if keepsStatistics { held += needed }
                 var weighted: [PlannedWeight] = []
                 for (index, name) in walk.weights.enumerated() {
                     guard let weight = wanted[name], results[name] == nil,
@@ -89,7 +96,7 @@ public struct SequentialCompression {
                     let (tensor, distortion) = try compress(weight, statistics)
                     results[name] = Result(tensor: tensor, distortion: distortion, statistics: statistics)
                     if method == .gptq {
-                        try results[name]?.keep(weight, by: keep)
+                        try results[name]?.keep(weight, keepingStatistics: keepsStatistics, by: keep)
                         try walk.replace(tensor)
                     } else {
                         weighted.append(weight)
@@ -97,7 +104,9 @@ public struct SequentialCompression {
                 }
                 guard !weighted.isEmpty else { continue }
                 try chooseWhatServes(weighted, stored: stored, of: part, in: &results)
-                for weight in weighted { try results[weight.source.name]?.keep(weight, by: keep) }
+                for weight in weighted {
+                    try results[weight.source.name]?.keep(weight, keepingStatistics: keepsStatistics, by: keep)
+                }
             }
         }
         return results
@@ -116,13 +125,10 @@ public struct SequentialCompression {
                 reading(weights[$0].source, 1), with: weights[$0].choice.codec.dataFree, threads: 1)
         }
         let run = try SampleRun(part.thinned(to: Self.judgedPositions), threads: threads)
-        try run.run(from: nil, to: nil)
-        let reference = run.outputs()
+        let reference = try ReferenceOutputs(of: run)
         func error(with tensors: [CompressedTensor]) throws -> Double {
             for tensor in stored + tensors { try run.replace(tensor) }
-            try run.restart()
-            try run.run(from: nil, to: nil)
-            return run.error(of: run.outputs(), from: reference)
+            return try run.error(from: reference)
         }
         let made = try error(with: weights.compactMap { results[$0.source.name]?.tensor })
         guard try error(with: plain.map(\.tensor)) * Self.leastGain < made else { return }

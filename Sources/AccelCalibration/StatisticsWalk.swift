@@ -8,8 +8,6 @@ final class StatisticsWalk {
     private let part: String
     private let original: StatisticsWalk?
     private let memory: (any StatisticsMemory)?
-    /// The weight that the samples have reached; nil at the beginning.
-    private var position: Int?
     private var stored: StoredSoFar?
     private var shared: (index: Int, statistics: ActivationStatistics?)?
 
@@ -34,15 +32,20 @@ final class StatisticsWalk {
     }
 
     /// Checks that the statistics of some weights fit into memory.
-    /// - Parameter held: bytes of statistics that are already in memory.
+    /// - Parameters:
+    ///   - held: bytes of statistics that are already in memory.
+    ///   - keepingAll: whether those of all the weights are in memory at once.
     /// - Returns: The bytes of the statistics to be added.
     /// - Throws: `RequestError` (unavailable) if they do not fit.
-    func requireMemory(forStatisticsOf isWanted: (String) -> Bool, besides held: Int) throws -> Int {
-        let (kept, passing) = run.statisticsBytes(of: isWanted, besides: original?.run)
+    func requireMemory(
+        forStatisticsOf isWanted: (String) -> Bool, besides held: Int, keepingAll: Bool
+    ) throws -> Int {
+        let (all, largest, passing) = run.statisticsBytes(of: isWanted, besides: original?.run)
         let arenas = [run.arenaBytes, original?.run.arenaBytes ?? 0]
         try MachineMemory.require(
-            MachineMemory.sum(arenas + [held, kept, passing]), for: "calibration of the weights of \(part)")
-        return kept
+            MachineMemory.sum(arenas + [held, keepingAll ? all : largest, passing]),
+            for: "calibration of the weights of \(part)")
+        return all
     }
 
     func statistics(of index: Int) throws -> ActivationStatistics? {
@@ -52,9 +55,9 @@ final class StatisticsWalk {
         let location = StatisticsLocation(part: part, weight: weights[first], before: stored?.digest)
         var found = memory?.statistics(at: location)
         if found == nil {
-            try go(to: index)
-            try original?.go(to: index)
-            found = run.statistics(of: index, besides: original?.run)
+            try run.run(to: index)
+            try original?.run.run(to: index)
+            found = try run.statistics(of: index, besides: original?.run)
             if let found { try memory?.keep(found, at: location) }
         }
         shared = (first, found)
@@ -64,14 +67,5 @@ final class StatisticsWalk {
     func replace(_ tensor: CompressedTensor) throws {
         try run.replace(tensor)
         stored?.add(tensor)
-    }
-
-    private func go(to index: Int) throws {
-        if let position, position > index {
-            try run.restart()
-            self.position = nil
-        }
-        if position != index { try run.run(from: position, to: index) }
-        position = index
     }
 }

@@ -69,7 +69,7 @@ extension Conversion {
         let opened = planned.opened
         // A package records the model's remarks, and its summary prints them.
         try planned.warnings(besides: opened.model.remarks).forEach { emit(.warning($0)) }
-        planned.calibration.notes.forEach { emit(.note($0)) }
+        planned.notes.forEach { emit(.note($0)) }
         // A target decides about sizes later.
         if target == nil { try output.require(profile, weightBytes: planned.plan.map(\.storedBytes)) }
 

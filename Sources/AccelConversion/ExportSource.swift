@@ -43,7 +43,7 @@ struct ExportSource {
             package = nil
             let planned = try request.planned(writing: [NamedPath(name: "the export", path: output)], settings)
             try planned.warnings().forEach { emit(.warning($0)) }
-            planned.calibration.notes.forEach { emit(.note($0)) }
+            planned.notes.forEach { emit(.note($0)) }
             (self.planned, run) = (planned, try ConversionRun(planned, settings))
             guard format.dependsOnShapes else { return }
             planned.opened.usualShapes.map { emit(.note($0)) }

@@ -238,7 +238,7 @@ struct ModelCalibration {
             if found[weight.source.name] == made.tensor.codec.values { return made.tensor }
             let isPlain = weight.choice.codec.method == .weighted && made.tensor.codec.method == .nearest
             return try kept.store(
-                weight.source, made.tensor, made.distortion, isPlain ? nil : made.statistics.digest)
+                weight.source, made.tensor, made.distortion, isPlain ? nil : made.statistics?.digest)
         }
         var made: [String: (CompressedTensor, Distortion)] = [:]
         if samples.isEmpty {

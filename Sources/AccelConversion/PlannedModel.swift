@@ -55,6 +55,9 @@ struct PlannedModel {
         return PlannedModel(opened, functions, by: recipe, calibration)
     }
 
+    /// Sentences on the samples.
+    var notes: [String] { calibration.notes + [opened.request.samples?.remark].compactMap { $0 } }
+
     /// Returns remarks on the model's files and warnings on the request.
     /// - Parameter recorded: remarks that a package records, and its summary prints.
     /// - Throws: an error for each warning if the request is strict.

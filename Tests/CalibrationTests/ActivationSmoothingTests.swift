@@ -62,15 +62,13 @@ struct ActivationSmoothingTests {
         let made = part.replacing(scaled)
         let ranges = try [try samples(made, seed: 1)].inputRanges(of: ["gate", "up", "down"], threads: 2)
         let rounded = try made.quantizingActivations(by: recipe, ranges: ranges.compactMapValues(\.rounding))
-        let exact = try SampleRun(try samples(part, seed: 2), threads: 2)
+        let exact = try ReferenceOutputs(of: SampleRun(try samples(part, seed: 2), threads: 2))
         let run = try SampleRun(try samples(rounded, seed: 2), threads: 2)
         for constant in made.constants where constant.isWeight && constant.shape.rank == 2 {
             let source = try #require(constant.tensor)
             try run.replace(try CompressedTensor.compressing(source, with: recipe.defaultCodec, threads: 2).tensor)
         }
-        try exact.run(from: nil, to: nil)
-        try run.run(from: nil, to: nil)
-        return run.error(of: run.outputs(), from: exact.outputs())
+        return try run.error(from: exact)
     }
 
     @Test(

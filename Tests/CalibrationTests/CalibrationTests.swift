@@ -62,12 +62,9 @@ struct Digits {
     /// Error by energy of the logits of some images.
     func error(of weights: [String: CompressedTensor], over images: Range<Int>) throws -> Double {
         let run = try SampleRun(try samples(images)[0], threads: 2)
-        try run.run(from: nil, to: nil)
-        let reference = run.outputs()
+        let reference = try ReferenceOutputs(of: run)
         for weight in weights.values { try run.replace(weight) }
-        try run.restart()
-        try run.run(from: nil, to: nil)
-        return run.error(of: run.outputs(), from: reference)
+        return try run.error(from: reference)
     }
 }
 
@@ -177,8 +174,8 @@ struct CalibrationTests {
             let samples = try #require(try CalibrationSamples(tensors, for: digits.part, file: "digits"))
             let run = try SampleRun(samples, threads: 1)
             let last = try #require(run.weights.lastIndex { $0.contains("layer") })
-            try run.run(from: nil, to: last)
-            return try #require(run.statistics(of: last)).moments
+            try run.run(to: last)
+            return try #require(try run.statistics(of: last)).moments
         }
         // In the middle: hidden positions at the end are not even computed.
         let (place, other) = (2 * 65 + 30, 2 * 65 + 31)

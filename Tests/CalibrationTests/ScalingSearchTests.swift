@@ -63,8 +63,7 @@ private struct Llama {
     /// Error by energy of what other samples than those of the search give, all weights stored by a scheme.
     func error(_ scheme: String, scaled: [String: StoredTensor]) throws -> Double {
         let others = try samples(seed: 2)
-        let exact = try SampleRun(others, threads: 2)
-        try exact.run(from: nil, to: nil)
+        let exact = try ReferenceOutputs(of: SampleRun(others, threads: 2))
         let run = try SampleRun(others.replacing(scaled), threads: 2)
         for weight in try plan(scheme) where weight.source.shape.rank > 1 {
             try run.replace(
@@ -72,8 +71,7 @@ private struct Llama {
                     scaled[weight.source.name] ?? weight.source, with: weight.choice.codec.dataFree, threads: 2
                 ).tensor)
         }
-        try run.run(from: nil, to: nil)
-        return run.error(of: run.outputs(), from: exact.outputs())
+        return try run.error(from: exact)
     }
 }
 
@@ -135,8 +133,8 @@ struct ScalingSearchTests {
         let run = try SampleRun(try model.samples(seed: 1), threads: 2)
         var statistics: [String: ActivationStatistics] = [:]
         for (index, name) in run.weights.enumerated() {
-            try run.run(from: index == 0 ? nil : index - 1, to: index)
-            statistics[name] = run.statistics(of: index)
+            try run.run(to: index)
+            statistics[name] = try run.statistics(of: index)
         }
         var given = ScalingSearch([model.part], plan: try model.plan("int4:method=awq"), threads: 2)
         try given.run(given: statistics)

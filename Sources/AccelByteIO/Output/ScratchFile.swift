@@ -37,6 +37,22 @@ public final class ScratchFile {
         count += bytes.count
     }
 
+    /// Replaces bytes that were appended.
+    /// - Parameter offset: of the first byte; the file has all of them.
+    /// - Throws: `RequestError` (unavailable) if they cannot be written.
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(RequestError) {
+        var position = 0
+        while position < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
+            let count = pwrite(descriptor.number, rest.baseAddress, min(rest.count, 1 << 30), off_t(offset + position))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw RequestError("cannot write to \(folder): \(systemMessage())", status: .unavailable)
+            }
+            position += count
+        }
+    }
+
     /// Reads bytes that were appended.
     /// - Parameter offset: of the first byte; the buffer decides the number.
     /// - Throws: `RequestError` (unavailable) if they cannot be read.

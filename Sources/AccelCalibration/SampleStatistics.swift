@@ -9,24 +9,22 @@ extension SampleRun {
     /// no vector.
     /// - Parameter original: a run of the same samples at the same weight with the original weights; nil if this is
     ///   one.
-    func statistics(of weight: Int, besides original: SampleRun? = nil) -> ActivationStatistics? {
+    func statistics(of weight: Int, besides original: SampleRun? = nil) throws -> ActivationStatistics? {
         let columns = columns(of: weight)
         guard columns > 0 else { return nil }
         // With few samples, one of so many vectors is held out instead.
         let share = CalibrationSamples.heldOutShare
         let sums = MomentSums(columns: columns, hasDrift: original != nil)
         var seen = 0
-        for (chunk, executor) in executors.enumerated() {
-            let call = calls[chunk][weight]
-            let function = executor.function
+        for chunk in chunks {
             let mask = mask(of: weight, chunk: chunk)
-            let positionCount = function.calls[call].positionCount
+            let positionCount = call(of: weight, chunk: chunk).positionCount
             let perSample = max(1, positionCount / samples[chunk].count)
             let last = samples[chunk].count - 1
-            let others = original?.vectors(of: weight, chunk: chunk, columns: columns)
+            let others = try original?.vectors(of: weight, chunk: chunk, columns: columns)
             var index = 0
-            others.withPointer { others in
-                executor.forEachVector(ofCall: call) { vector, position in
+            try others.withPointer { others in
+                try forEachVector(of: chunk) { vector, position in
                     defer { index += 1 }
                     guard mask?[position] ?? true else { return }
                     let part = sampleCount < share ? seen : samples[chunk][min(position / perSample, last)]
@@ -46,45 +44,44 @@ extension SampleRun {
     /// Returns the positions of a weight's input that take part; nil if all do. A mask whose length differs from the input's,
     /// as after a convolution, does not apply.
     func mask(of weight: Int, chunk: Int) -> [Bool]? {
-        let shape = executors[chunk].function.calls[calls[chunk][weight]].inputs[0].shape
+        let shape = call(of: weight, chunk: chunk).inputs[0].shape
         return shape.dimensions.dropLast().reduce(1, *) == counts[chunk]?.count ? counts[chunk] : nil
     }
 
     /// Returns the columns of the weight as a matrix; 0 without samples.
     func columns(of weight: Int) -> Int {
-        executors.first.map { $0.function.calls[calls[0][weight]].inputs[1].shape.columns } ?? 0
+        chunks.isEmpty ? 0 : call(of: weight, chunk: 0).inputs[1].shape.columns
     }
 
     /// Returns the memory for the statistics of some weights, in bytes.
     /// - Parameter original: as in `statistics`.
-    /// - Returns: The bytes that are kept until the end, and the largest temporary addition.
+    /// - Returns: The bytes of all statistics, those of the largest, and the largest temporary addition.
     func statisticsBytes(
         of isWanted: (String) -> Bool, besides original: SampleRun?
-    ) -> (kept: Int, passing: Int) {
+    ) -> (all: Int, largest: Int, passing: Int) {
         let hasDrift = original != nil
-        var (kept, passing) = (0, 0)
+        var (all, largest, passing) = (0, 0, 0)
         for index in weights.indices where isWanted(weights[index]) {
             let columns = columns(of: index)
             if !sharesInput(withWeightBefore: index) {
-                kept = MachineMemory.sum([kept, CalibrationMemory.statistics(columns: columns, hasDrift: hasDrift)])
+                let own = CalibrationMemory.statistics(columns: columns, hasDrift: hasDrift)
+                (all, largest) = (MachineMemory.sum([all, own]), max(largest, own))
             }
-            let vectors = executors.indices.map { chunk in
-                executors[chunk].function.calls[calls[chunk][index]].positionCount * columns
-                    * MemoryLayout<Float>.stride
+            let vectors = chunks.map { chunk in
+                call(of: index, chunk: chunk).positionCount * columns * MemoryLayout<Float>.stride
             }
             let sums = CalibrationMemory.sums(columns: columns, hasDrift: hasDrift)
             let factor = CalibrationMemory.factor(columns: columns, hasDrift: hasDrift)
             passing = max(passing, MachineMemory.sum([sums, hasDrift ? vectors.max() ?? 0 : 0]), factor)
         }
-        return (kept, passing)
+        return (all, largest, passing)
     }
 
     /// Returns all vectors of a chunk, in the order in which they are seen.
-    private func vectors(of weight: Int, chunk: Int, columns: Int) -> [Float] {
+    private func vectors(of weight: Int, chunk: Int, columns: Int) throws -> [Float] {
         var vectors: [Float] = []
-        let call = calls[chunk][weight]
-        vectors.reserveCapacity(executors[chunk].function.calls[call].positionCount * columns)
-        executors[chunk].forEachVector(ofCall: call) { vector, _ in
+        vectors.reserveCapacity(call(of: weight, chunk: chunk).positionCount * columns)
+        try forEachVector(of: chunk) { vector, _ in
             vectors.append(contentsOf: UnsafeBufferPointer(start: vector, count: columns))
         }
         return vectors
@@ -92,9 +89,9 @@ extension SampleRun {
 }
 
 extension [Float]? {
-    fileprivate func withPointer(_ body: (UnsafePointer<Float>?) -> Void) {
-        guard let self else { return body(nil) }
-        self.withUnsafeBufferPointer { body($0.baseAddress) }
+    fileprivate func withPointer(_ body: (UnsafePointer<Float>?) throws -> Void) rethrows {
+        guard let self else { return try body(nil) }
+        try self.withUnsafeBufferPointer { try body($0.baseAddress) }
     }
 }
 
