@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelConversion
 import TestSupport
 import Testing
@@ -18,7 +19,7 @@ struct ConversionOptionTests {
         static let summary = "convert in colour"
         static let positionals = [ConversionArguments.model]
         static let options = rows.map(\.option)
-        static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus { .success }
+        static func run(_ arguments: Arguments, _ console: Console) throws -> AccelByteIO.ExitStatus { .success }
     }
 
     private static func conversion(_ model: String, _ words: [String]) throws -> Conversion {
