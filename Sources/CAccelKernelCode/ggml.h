@@ -6,74 +6,74 @@
 #include "internal.h"
 
 // The weights of a block whose own blocks, of 16 or 32 weights, have scales.
-#define SUPER 256
+#define QK_K 256
 
 // Blocks stand at any address.
 #define BLOCK __attribute__((packed, may_alias))
 
 typedef struct BLOCK {
     uint16_t d;
-    uint8_t codes[16];
+    uint8_t qs[16];
 } block_q4_0, block_iq4_nl;
 
 typedef struct BLOCK {
     uint16_t d, m;
-    uint8_t codes[16];
+    uint8_t qs[16];
 } block_q4_1;
 
 typedef struct BLOCK {
     uint16_t d;
-    uint8_t high[4], codes[16];
+    uint8_t qh[4], qs[16];
 } block_q5_0;
 
 typedef struct BLOCK {
     uint16_t d, m;
-    uint8_t high[4], codes[16];
+    uint8_t qh[4], qs[16];
 } block_q5_1;
 
 typedef struct BLOCK {
     uint16_t d;
-    int8_t codes[32];
+    int8_t qs[32];
 } block_q8_0;
 
 typedef struct BLOCK {
-    uint8_t scales[16], codes[64];
-    uint16_t d, m;
+    uint8_t scales[16], qs[64];
+    uint16_t d, dmin;
 } block_q2_k;
 
 typedef struct BLOCK {
-    uint8_t high[32], codes[64], scales[12];
+    uint8_t hmask[32], qs[64], scales[12];
     uint16_t d;
 } block_q3_k;
 
 typedef struct BLOCK {
-    uint16_t d, m;
-    uint8_t scales[12], codes[128];
+    uint16_t d, dmin;
+    uint8_t scales[12], qs[128];
 } block_q4_k;
 
 typedef struct BLOCK {
-    uint16_t d, m;
-    uint8_t scales[12], high[32], codes[128];
+    uint16_t d, dmin;
+    uint8_t scales[12], qh[32], qs[128];
 } block_q5_k;
 
 typedef struct BLOCK {
-    uint8_t low[128], high[64];
+    uint8_t ql[128], qh[64];
     int8_t scales[16];
     uint16_t d;
 } block_q6_k;
 
 typedef struct BLOCK {
-    uint16_t d, high;
-    uint8_t low[4], codes[128];
+    uint16_t d, scales_h;
+    uint8_t scales_l[4], qs[128];
 } block_iq4_xs;
 
 typedef struct BLOCK {
-    uint8_t codes[48], rest[4];
+    uint8_t qs[48], qh[4];
     uint16_t d;
 } block_tq1_0;
 
 typedef struct BLOCK {
-    uint8_t codes[64];
+    uint8_t qs[64];
     uint16_t d;
 } block_tq2_0;
 
@@ -82,27 +82,27 @@ typedef struct BLOCK {
 
 typedef struct BLOCK {
     uint16_t d;
-    uint8_t codes[64];
+    uint8_t qs[64];
 } block_iq2_xxs;
 
 typedef struct BLOCK {
     uint16_t d;
-    uint8_t codes[64], scales[8];
+    uint8_t qs[64], scales[8];
 } block_iq2_xs;
 
 typedef struct BLOCK {
     uint16_t d;
-    uint8_t codes[32], signs[32], high[8], scales[8];
+    uint8_t qs[32], signs[32], qh[8], scales[8];
 } block_iq2_s;
 
 typedef struct BLOCK {
     uint16_t d;
-    uint8_t codes[64], signs[32];
+    uint8_t qs[64], signs[32];
 } block_iq3_xxs;
 
 typedef struct BLOCK {
     uint16_t d;
-    uint8_t codes[64], high[8], signs[32], scales[4];
+    uint8_t qs[64], qh[8], signs[32], scales[4];
 } block_iq3_s;
 
 /// Calls M(NUMBER, type, weights of a part) for each type.
@@ -115,10 +115,10 @@ typedef struct BLOCK {
 #define IQ3_S_VALUE(code) (2 * (code) + 1)
 
 /// The weights that the codes of IQ4_NL and IQ4_XS stand for, before the scale.
-static const int8_t iq4_values[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+static const int8_t kvalues_iq4nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 /// The scale and the minimum of block `j` in the 12 bytes of Q4_K and Q5_K, six bits each.
-CK_INLINE void six_bits(const uint8_t *packed, int j, int *scale, int *minimum) {
+CK_INLINE void get_scale_min_k4(const uint8_t *packed, int j, int *scale, int *minimum) {
     if (j < 4) {
         *scale = packed[j] & 63, *minimum = packed[j + 4] & 63;
     } else {

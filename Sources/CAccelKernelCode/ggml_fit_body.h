@@ -17,7 +17,7 @@ TARGET CK_INLINE void NAME(measure)(const lanes *b, int at, fit_form f, const re
         reals code;
         if (f.is_uneven) {
             integers number, value;
-            NEAREST_VALUE(integers, moved, number, value);
+            BEST_INDEX_INT8(integers, moved, number, value);
             (void)number;
             code = REALS(value);
         } else {
@@ -84,7 +84,7 @@ TARGET CK_INLINE void NAME(fit_common)(lanes *b, fit_form f, int numbers[16], in
         this_m[part] = widen_f16(narrow_f16(largest(b->minimum + first, f.blocks) / (float)f.most_scale));
         for (int j = first; j < first + f.blocks; j++) {
             const float s = this_d[part] != 0 ? b->scale[j] / this_d[part] : 0, l = this_m[part] != 0 ? b->minimum[j] / this_m[part] : 0;
-            scale[j] = (float)nearest(s < -128 ? -128 : s > 127 ? 127 : s), minimum[j] = (float)nearest(l < 0 ? 0 : l > 127 ? 127 : l);
+            scale[j] = (float)nearest_int(s < -128 ? -128 : s > 127 ? 127 : s), minimum[j] = (float)nearest_int(l < 0 ? 0 : l > 127 ? 127 : l);
         }
     }
     for (int pass = 0; pass < 4; pass++) {
@@ -154,12 +154,12 @@ TARGET CK_INLINE void NAME(start_fit)(const float *x, const float *importance, s
             for (int lane = 0; lane < 16; lane++) b->w[i][lane] = 1;
     if (f.has_minimum) {
         const range_search s = {f.n, f.high, -0.9f, 0.05f, 36, 0};
-        NAME(search_ranges)(b, s);
+        NAME(make_qkx2_quants)(b, s);
     } else if (f.is_uneven) {
-        NAME(search_values)(b);
+        NAME(quantize_row_iq4_nl_impl)(b);
         for (int lane = 0; lane < 16; lane++) b->minimum[lane] = 0;
     } else {
-        NAME(search_scales)(b, f.n, -f.low, 0);
+        NAME(make_qx_quants)(b, f.n, -f.low, 0);
     }
 }
 
@@ -172,33 +172,33 @@ TARGET CK_INLINE void NAME(write_block)(ck_ggml_type type, fit_form f, const flo
     case CK_GGML_Q8_0: {
         block_q8_0 *block = (block_q8_0 *)target;
         block->d = d;
-        for (int i = 0; i < 32; i++) block->codes[i] = (int8_t)(codes[i] + f.low);
+        for (int i = 0; i < 32; i++) block->qs[i] = (int8_t)(codes[i] + f.low);
         return;
     }
     case CK_GGML_Q4_0: {
         block_q4_0 *block = (block_q4_0 *)target;
-        block->d = d, pack_fours(codes, block->codes);
+        block->d = d, pack_fours(codes, block->qs);
         return;
     }
     case CK_GGML_Q4_1: {
         block_q4_1 *block = (block_q4_1 *)target;
-        block->d = d, block->m = m, pack_fours(codes, block->codes);
+        block->d = d, block->m = m, pack_fours(codes, block->qs);
         return;
     }
     case CK_GGML_Q5_0: {
         block_q5_0 *block = (block_q5_0 *)target;
-        block->d = d, pack_fours(codes, block->codes), pack_fifth(codes, block->high);
+        block->d = d, pack_fours(codes, block->qs), pack_fifth(codes, block->qh);
         return;
     }
     case CK_GGML_Q5_1: {
         block_q5_1 *block = (block_q5_1 *)target;
-        block->d = d, block->m = m, pack_fours(codes, block->codes), pack_fifth(codes, block->high);
+        block->d = d, block->m = m, pack_fours(codes, block->qs), pack_fifth(codes, block->qh);
         return;
     }
     default: {
         block_iq4_nl *block = (block_iq4_nl *)target;
         block->d = d;
-        NAME(choose_values)(x, b->scale[lane] != 0 ? 1 / b->scale[lane] : 0, block->codes);
+        NAME(choose_values)(x, b->scale[lane] != 0 ? 1 / b->scale[lane] : 0, block->qs);
     }
     }
 }
@@ -206,15 +206,15 @@ TARGET CK_INLINE void NAME(write_block)(ck_ggml_type type, fit_form f, const flo
 /// Writes a super-block with the integer scales and minima of its blocks.
 TARGET CK_INLINE void NAME(write_super_block)(ck_ggml_type type, fit_form f, const float *x, const lanes *b, int first, float d, float m,
                                               int *numbers, int *lows, uint8_t *target) {
-    uint8_t codes[SUPER];
+    uint8_t codes[QK_K];
     for (int j = 0; j < f.blocks && !f.is_uneven; j++)
         NAME(choose)(x + f.n * j, f.n, f.low, f.high, b, first + j, d * (float)numbers[j], m * (float)lows[j], codes + f.n * j);
     switch (type) {
     case CK_GGML_Q2_K: {
         block_q2_k *block = (block_q2_k *)target;
-        block->d = narrow_f16(d), block->m = narrow_f16(m);
+        block->d = narrow_f16(d), block->dmin = narrow_f16(m);
         for (int j = 0; j < 16; j++) block->scales[j] = (uint8_t)(numbers[j] | lows[j] << 4);
-        pack_twos(codes, block->codes);
+        pack_twos(codes, block->qs);
         return;
     }
     case CK_GGML_Q3_K: {
@@ -226,13 +226,13 @@ TARGET CK_INLINE void NAME(write_super_block)(ck_ggml_type type, fit_form f, con
     }
     case CK_GGML_Q4_K: {
         block_q4_k *block = (block_q4_k *)target;
-        block->d = narrow_f16(d), block->m = narrow_f16(m);
+        block->d = narrow_f16(d), block->dmin = narrow_f16(m);
         pack_sixes(numbers, lows, block->scales), pack_q4_k(codes, block);
         return;
     }
     case CK_GGML_Q5_K: {
         block_q5_k *block = (block_q5_k *)target;
-        block->d = narrow_f16(d), block->m = narrow_f16(m);
+        block->d = narrow_f16(d), block->dmin = narrow_f16(m);
         pack_sixes(numbers, lows, block->scales), pack_q5_k(codes, block);
         return;
     }
@@ -248,7 +248,7 @@ TARGET CK_INLINE void NAME(write_super_block)(ck_ggml_type type, fit_form f, con
         block->d = narrow_f16(d);
         for (int j = 0; j < 8; j++) {
             const float scale = d * (float)numbers[j];
-            NAME(choose_values)(x + 32 * j, scale != 0 ? 1 / scale : 0, block->codes + 16 * j);
+            NAME(choose_values)(x + 32 * j, scale != 0 ? 1 / scale : 0, block->qs + 16 * j);
             numbers[j] += 32;
         }
         pack_iq4_xs(numbers, block);
@@ -259,7 +259,7 @@ TARGET CK_INLINE void NAME(write_super_block)(ck_ggml_type type, fit_form f, con
 /// Encodes up to sixteen blocks, or super-blocks, of a row.
 TARGET static void NAME(fit)(ck_ggml_type type, const float *x, const float *importance, size_t count, uint8_t *target) {
     const fit_form f = form_of(type);
-    const size_t bytes = bytes_of(type), at_once = f.blocks ? 16 / (size_t)f.blocks : 16, elements = f.blocks ? SUPER : 32;
+    const size_t bytes = bytes_of(type), at_once = f.blocks ? 16 / (size_t)f.blocks : 16, elements = f.blocks ? QK_K : 32;
     for (size_t from = 0; from < count; from += at_once) {
         lanes b;
         const size_t left = count - from < at_once ? count - from : at_once;
@@ -278,7 +278,7 @@ TARGET static void NAME(fit)(ck_ggml_type type, const float *x, const float *imp
         NAME(fit_common)(&b, f, numbers, lows, d, m);
         for (size_t i = 0; i < left; i++) {
             const size_t first = i * (size_t)f.blocks;
-            NAME(write_super_block)(type, f, own + SUPER * i, &b, (int)first, d[i], m[i], numbers + first, lows + first,
+            NAME(write_super_block)(type, f, own + QK_K * i, &b, (int)first, d[i], m[i], numbers + first, lows + first,
                                     target + (from + i) * bytes);
         }
     }

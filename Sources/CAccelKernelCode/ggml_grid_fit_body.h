@@ -38,7 +38,7 @@ TARGET CK_INLINE void NAME(try_entries)(grid_form f, const grid_lists *lists, co
 TARGET CK_INLINE int NAME(fit_parts)(grid_form f, const grid_lists *lists, const float *x, const float *importance, float *d,
                                      grid_found *parts, int *scales) {
     magnitudes all[16];
-    const int count = SUPER / f.n;
+    const int count = QK_K / f.n;
     float least = __builtin_inff(), tried = *d;
     int centers[16];
     for (int j = 0; j < count; j++) NAME(read_magnitudes)(f, x + f.n * j, importance ? importance + f.n * j : 0, 0, 1, all + j);
@@ -73,9 +73,9 @@ TARGET CK_INLINE int NAME(fit_parts)(grid_form f, const grid_lists *lists, const
 }
 
 #define FIT_GRID(NUMBER, type)                                                                                                     \
-    TARGET static void NAME(fit_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) {      \
+    TARGET static void NAME(fit_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) {       \
         for (size_t own = 0; own < blocks; own++) {                                                                                \
-            const float *x = values + own * SUPER, *w = importance ? importance + own * SUPER : 0;                                 \
+            const float *x = values + own * QK_K, *w = importance ? importance + own * QK_K : 0;                                   \
             float d = widen_f16(target[own].d);                                                                                    \
             grid_found parts[16];                                                                                                  \
             int scales[16];                                                                                                        \

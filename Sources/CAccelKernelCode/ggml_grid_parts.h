@@ -45,8 +45,8 @@ CK_INLINE void iq2_scales(uint8_t numbers, float d, float *scales) {
 
 CK_INLINE void iq2_xxs_part(const block_iq2_xxs *block, int j, float d, grid_part *part) {
     uint32_t word;
-    ck_copy(&word, block->codes + 8 * j + 4, sizeof word);
-    for (int k = 0; k < 4; k++) part->values[k] = iq2_xxs_values[block->codes[8 * j + k]];
+    ck_copy(&word, block->qs + 8 * j + 4, sizeof word);
+    for (int k = 0; k < 4; k++) part->values[k] = iq2_xxs_values[block->qs[8 * j + k]];
     part->signs = even_signs(word);
     part->scales[0] = part->scales[1] = d * (0.5f + (float)(word >> 28)) * 0.25f;
 }
@@ -54,20 +54,20 @@ CK_INLINE void iq2_xxs_part(const block_iq2_xxs *block, int j, float d, grid_par
 CK_INLINE void iq2_xs_part(const block_iq2_xs *block, int j, float d, grid_part *part) {
     uint16_t words[4];
     uint32_t sevens = 0;
-    ck_copy(words, block->codes + 8 * j, sizeof words);
+    ck_copy(words, block->qs + 8 * j, sizeof words);
     for (int k = 0; k < 4; k++) part->values[k] = iq2_xs_values[words[k] & 511], sevens |= (uint32_t)(words[k] >> 9) << 7 * k;
     part->signs = even_signs(sevens);
     iq2_scales(block->scales[j], d, part->scales);
 }
 
 CK_INLINE void iq2_s_part(const block_iq2_s *block, int j, float d, grid_part *part) {
-    for (int k = 0; k < 4; k++) part->values[k] = iq2_s_values[block->codes[4 * j + k] | (block->high[j] >> 2 * k & 3) << 8];
+    for (int k = 0; k < 4; k++) part->values[k] = iq2_s_values[block->qs[4 * j + k] | (block->qh[j] >> 2 * k & 3) << 8];
     ck_copy(&part->signs, block->signs + 4 * j, 4);
     iq2_scales(block->scales[j], d, part->scales);
 }
 
 CK_INLINE void iq3_xxs_part(const block_iq3_xxs *block, int j, float d, grid_part *part) {
-    const uint8_t *codes = block->codes + 8 * j;
+    const uint8_t *codes = block->qs + 8 * j;
     uint32_t word;
     ck_copy(&word, block->signs + 4 * j, sizeof word);
     for (int k = 0; k < 4; k++)
@@ -77,8 +77,8 @@ CK_INLINE void iq3_xxs_part(const block_iq3_xxs *block, int j, float d, grid_par
 }
 
 CK_INLINE void iq3_s_part(const block_iq3_s *block, int j, float d, grid_part *part) {
-    const uint8_t *codes = block->codes + 8 * j;
-    const int high = block->high[j];
+    const uint8_t *codes = block->qs + 8 * j;
+    const int high = block->qh[j];
     for (int k = 0; k < 4; k++)
         part->values[k] = iq3_s_values[codes[2 * k] | (high >> 2 * k & 1) << 8]
             | (uint64_t)iq3_s_values[codes[2 * k + 1] | (high >> (2 * k + 1) & 1) << 8] << 32;

@@ -63,11 +63,11 @@ typedef struct {
 /// Returns the scale of a block, before its factor, and finds the numbers of its parts' scales.
 static float common_scale(grid_form f, const grid_found *parts, float squares, int *scales) {
     float most = 0;
-    for (int j = 0; j < SUPER / f.n; j++) most = LARGER_OF(parts[j].scale, most);
+    for (int j = 0; j < QK_K / f.n; j++) most = LARGER_OF(parts[j].scale, most);
     // The squares of still larger weights may be infinite. ggml stops, or stores zeros.
     const float d = squares < 1e22f ? most / 31 : __builtin_inff(), inverse = 1 / d;
-    for (int j = 0; j < SUPER / f.n; j++) {
-        const int number = most > 0 ? nearest(0.5f * (inverse * parts[j].scale - 1)) : 0;
+    for (int j = 0; j < QK_K / f.n; j++) {
+        const int number = most > 0 ? nearest_int(0.5f * (inverse * parts[j].scale - 1)) : 0;
         scales[j] = number < 0 ? 0 : number > 15 ? 15 : number;
     }
     return d;
@@ -77,10 +77,10 @@ static void write_iq2_xxs(const grid_found *parts, const int *scales, block_iq2_
     for (int j = 0; j < 8; j++) {
         uint32_t word = (uint32_t)scales[j] << 28;
         for (int k = 0; k < 4; k++) {
-            block->codes[8 * j + k] = (uint8_t)parts[j].numbers[k];
+            block->qs[8 * j + k] = (uint8_t)parts[j].numbers[k];
             word |= (uint32_t)(parts[j].signs[k] & 127) << 7 * k;
         }
-        ck_copy(block->codes + 8 * j + 4, &word, sizeof word);
+        ck_copy(block->qs + 8 * j + 4, &word, sizeof word);
     }
 }
 
@@ -88,7 +88,7 @@ static void write_iq2_xs(const grid_found *parts, const int *scales, block_iq2_x
     for (int j = 0; j < 16; j++)
         for (int k = 0; k < 2; k++) {
             const uint16_t word = (uint16_t)(parts[j].numbers[k] | (parts[j].signs[k] & 127) << 9);
-            ck_copy(block->codes + 4 * j + 2 * k, &word, sizeof word);
+            ck_copy(block->qs + 4 * j + 2 * k, &word, sizeof word);
         }
     for (int j = 0; j < 8; j++) block->scales[j] = (uint8_t)(scales[2 * j] | scales[2 * j + 1] << 4);
 }
@@ -98,11 +98,11 @@ static void write_iq2_s(const grid_found *parts, const int *scales, block_iq2_s 
         int high = 0;
         for (int k = 0; k < 4; k++) {
             const grid_found *part = parts + 2 * j + k / 2;
-            block->codes[4 * j + k] = (uint8_t)part->numbers[k % 2];
+            block->qs[4 * j + k] = (uint8_t)part->numbers[k % 2];
             block->signs[4 * j + k] = part->signs[k % 2];
             high |= part->numbers[k % 2] >> 8 << 2 * k;
         }
-        block->high[j] = (uint8_t)high;
+        block->qh[j] = (uint8_t)high;
         block->scales[j] = (uint8_t)(scales[2 * j] | scales[2 * j + 1] << 4);
     }
 }
@@ -110,7 +110,7 @@ static void write_iq2_s(const grid_found *parts, const int *scales, block_iq2_s 
 static void write_iq3_xxs(const grid_found *parts, const int *scales, block_iq3_xxs *block) {
     for (int j = 0; j < 8; j++) {
         uint32_t word = (uint32_t)scales[j] << 28;
-        for (int k = 0; k < 8; k++) block->codes[8 * j + k] = (uint8_t)parts[j].numbers[k];
+        for (int k = 0; k < 8; k++) block->qs[8 * j + k] = (uint8_t)parts[j].numbers[k];
         for (int k = 0; k < 4; k++) word |= (uint32_t)(parts[j].signs[k] & 127) << 7 * k;
         ck_copy(block->signs + 4 * j, &word, sizeof word);
     }
@@ -120,10 +120,10 @@ static void write_iq3_s(const grid_found *parts, const int *scales, block_iq3_s 
     for (int j = 0; j < 8; j++) {
         int high = 0;
         for (int k = 0; k < 8; k++) {
-            block->codes[8 * j + k] = (uint8_t)parts[j].numbers[k];
+            block->qs[8 * j + k] = (uint8_t)parts[j].numbers[k];
             high |= parts[j].numbers[k] >> 8 << k;
         }
-        block->high[j] = (uint8_t)high;
+        block->qh[j] = (uint8_t)high;
         ck_copy(block->signs + 4 * j, parts[j].signs, 4);
     }
     for (int j = 0; j < 4; j++) block->scales[j] = (uint8_t)(scales[2 * j] | scales[2 * j + 1] << 4);

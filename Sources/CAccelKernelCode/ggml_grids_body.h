@@ -50,7 +50,7 @@ TARGET CK_INLINE void NAME(read_magnitudes)(grid_form f, const float *x, const f
 
 /// Chooses the entries of eight weights, or four, for the first `count` of eight scales: of those on the list of the nearest codes the one of
 /// least error; of equal ones, the first. Returns the lanes whose nearest codes are no entry.
-TARGET CK_INLINE unsigned NAME(choose_entries)(grid_form f, const grid_lists *lists, const float *x, const float *root, const f32x8 *scales,
+TARGET CK_INLINE unsigned NAME(find_best_neighbour)(grid_form f, const grid_lists *lists, const float *x, const float *root, const f32x8 *scales,
                                                const i32x8 *places, int count, uint32_t *chosen) {
     f32x8 terms[8][8], firsts[64];
     i32x8 result = 0;
@@ -117,7 +117,7 @@ TARGET CK_INLINE void NAME(search_part)(grid_form f, const grid_lists *lists, co
         for (int g = 0; g < groups; g++) {
             const float *x = m->x + f.size * g, *root = m->root + f.size * g;
             NEAREST_PLACE(f, place, inverse * x[i], i);
-            off[g] |= NAME(choose_entries)(f, lists, x, root, &tried, &place, count - c < 8 ? count - c : 8, chosen[g] + c) << c;
+            off[g] |= NAME(find_best_neighbour)(f, lists, x, root, &tried, &place, count - c < 8 ? count - c : 8, chosen[g] + c) << c;
         }
     }
     for (int c = 0; c < count; c += 8) {
@@ -151,7 +151,7 @@ TARGET CK_INLINE void NAME(search_part)(grid_form f, const grid_lists *lists, co
             uint32_t best[8];
             if (!(again >> g & 1)) continue;
             NEAREST_PLACE(f, place, inverse * x[i], i);
-            (void)NAME(choose_entries)(f, lists, x, m->root + f.size * g, &own, &place, 8, best);
+            (void)NAME(find_best_neighbour)(f, lists, x, m->root + f.size * g, &own, &place, 8, best);
             entries[g] = best[0];
         }
         for (int i = 0; i < f.n; i++) {
@@ -177,9 +177,9 @@ TARGET CK_INLINE void NAME(search_parts)(grid_form f, const grid_lists *lists, c
                                          int blocks, grid_found *parts) {
     magnitudes all[32];
     lanes b;
-    const int count = SUPER / f.n;
+    const int count = QK_K / f.n;
     for (int j = 0; j < blocks * count; j++)
-        NAME(read_magnitudes)(f, x + f.n * j, importance ? importance + f.n * j : 0, f.mean * squares[j / count] / SUPER, 0, all + j);
+        NAME(read_magnitudes)(f, x + f.n * j, importance ? importance + f.n * j : 0, f.mean * squares[j / count] / QK_K, 0, all + j);
     if (f.is_searched) {
         const float *rows[16], *weights[16];
         for (int j = 0; j < 16; j++) {
@@ -187,7 +187,7 @@ TARGET CK_INLINE void NAME(search_parts)(grid_form f, const grid_lists *lists, c
             rows[j] = own->x, weights[j] = own->w;
         }
         NAME(gather)(rows, f.n, b.x), NAME(gather)(weights, f.n, b.w);
-        NAME(search_common)(&b, f.n, f.top + 2, 0);
+        NAME(make_qp_quants)(&b, f.n, f.top + 2, 0);
     }
     for (int j = 0; j < blocks * count; j++) {
         const magnitudes *own = all + j;
@@ -199,19 +199,19 @@ TARGET CK_INLINE void NAME(search_parts)(grid_form f, const grid_lists *lists, c
 }
 
 #define ENCODE_GRID(NUMBER, type)                                                                                                         \
-    TARGET static void NAME(encode_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) {           \
+    TARGET static void NAME(quantize_row_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) {     \
         const grid_form f = type##_form;                                                                                                  \
         const grid_lists *lists = ck_grid_lists(CK_GGML_##NUMBER);                                                                        \
         for (size_t from = 0; from < blocks; from += 2) {                                                                                 \
             grid_found parts[32];                                                                                                         \
             float squares[2];                                                                                                             \
             const size_t count = blocks - from < 2 ? 1 : 2;                                                                               \
-            const float *x = values + from * SUPER;                                                                                       \
-            sums_of_squares(x, SUPER, count, squares);                                                                                    \
-            NAME(search_parts)(f, lists, x, importance ? importance + from * SUPER : 0, squares, (int)count, parts);                      \
+            const float *x = values + from * QK_K;                                                                                        \
+            sums_of_squares(x, QK_K, count, squares);                                                                                     \
+            NAME(search_parts)(f, lists, x, importance ? importance + from * QK_K : 0, squares, (int)count, parts);                       \
             for (size_t own = 0; own < count; own++) {                                                                                    \
                 block_##type *block = target + from + own;                                                                                \
-                const grid_found *found = parts + own * (SUPER / (size_t)f.n);                                                            \
+                const grid_found *found = parts + own * (QK_K / (size_t)f.n);                                                             \
                 int scales[16];                                                                                                           \
                 const float d = common_scale(f, found, squares[own], scales);                                                             \
                 block->d = narrow_f16(d * f.factor);                                                                                      \

@@ -17,10 +17,10 @@ typedef struct {
 /// Calls M(NUMBER, type, weights of a block, weights of a part, whether parts have minima) for each type.
 #define EACH_GGML_TYPE(M)                                                                                           \
     M(Q8_0, q8_0, 32, 32, 0) M(Q4_0, q4_0, 32, 32, 0) M(Q4_1, q4_1, 32, 32, 1) M(Q5_0, q5_0, 32, 32, 0)             \
-    M(Q5_1, q5_1, 32, 32, 1) M(IQ4_NL, iq4_nl, 32, 32, 0) M(Q2_K, q2_k, SUPER, 16, 1) M(Q3_K, q3_k, SUPER, 16, 0)   \
-    M(Q4_K, q4_k, SUPER, 32, 1) M(Q5_K, q5_k, SUPER, 32, 1) M(Q6_K, q6_k, SUPER, 16, 0)                             \
-    M(IQ4_XS, iq4_xs, SUPER, 32, 0) M(TQ1_0, tq1_0, SUPER, 32, 0) M(TQ2_0, tq2_0, SUPER, 32, 0)      \
-    M(IQ2_XXS, iq2_xxs, SUPER, 32, 0) M(IQ2_XS, iq2_xs, SUPER, 16, 0) M(IQ2_S, iq2_s, SUPER, 16, 0)                 \
-    M(IQ3_XXS, iq3_xxs, SUPER, 32, 0) M(IQ3_S, iq3_s, SUPER, 32, 0)
+    M(Q5_1, q5_1, 32, 32, 1) M(IQ4_NL, iq4_nl, 32, 32, 0) M(Q2_K, q2_k, QK_K, 16, 1) M(Q3_K, q3_k, QK_K, 16, 0)     \
+    M(Q4_K, q4_k, QK_K, 32, 1) M(Q5_K, q5_k, QK_K, 32, 1) M(Q6_K, q6_k, QK_K, 16, 0)                                \
+    M(IQ4_XS, iq4_xs, QK_K, 32, 0) M(TQ1_0, tq1_0, QK_K, 32, 0) M(TQ2_0, tq2_0, QK_K, 32, 0)                        \
+    M(IQ2_XXS, iq2_xxs, QK_K, 32, 0) M(IQ2_XS, iq2_xs, QK_K, 16, 0) M(IQ2_S, iq2_s, QK_K, 16, 0)                    \
+    M(IQ3_XXS, iq3_xxs, QK_K, 32, 0) M(IQ3_S, iq3_s, QK_K, 32, 0)
 
 #endif

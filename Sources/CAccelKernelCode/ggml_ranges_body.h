@@ -45,8 +45,9 @@ TARGET CK_INLINE void NAME(try_range)(const lanes *b, int at, range_search s, in
     best->low = better ? moved_low : best->low;
 }
 
-/// Searches codes of 0...top, a scale and a minimum of at most 0, for the least weighted error.
-TARGET CK_INLINE void NAME(search_ranges)(lanes *b, range_search s) {
+/// Searches codes of 0...top, a scale and a minimum of at most 0, for the least weighted error: `make_qkx2_quants` of ggml, and by other
+/// candidates `make_qkx3_quants`, which takes an importance.
+TARGET CK_INLINE void NAME(make_qkx2_quants)(lanes *b, range_search s) {
     for (int at = 0; at < 16; at += WIDTH) {
         reals lowest = AT(b->x[0], at), high = lowest, total = AT(b->w[0], at), sum_x = total * lowest;
         for (int i = 1; i < s.n; i++) {
@@ -84,11 +85,11 @@ TARGET CK_INLINE void NAME(search_ranges)(lanes *b, range_search s) {
 /// Encodes scales in 0...top, and finds their common scale, for the least weighted squared error: in turn, each code becomes the best one
 /// for the others. Codes are bytes, so negative scales have codes above 127.
 /// - codes: those that were found, or null.
-TARGET CK_INLINE void NAME(search_common)(lanes *b, int n, int top, int codes[][16]) {
+TARGET CK_INLINE void NAME(make_qp_quants)(lanes *b, int n, int top, int codes[][16]) {
     for (int at = 0; at < 16; at += WIDTH) {
         reals high = 0, error = 0, products = 0, squares = 0;
         for (int i = 0; i < n; i++) high = high > AT(b->x[i], at) ? high : AT(b->x[i], at);
-        const integers zeros = high < SMALLEST;
+        const integers zeros = high < GROUP_MAX_EPS;
         reals inverse = (float)top / high, scale = 1 / inverse;
         integers found[32];
         for (int i = 0; i < n; i++) {
@@ -144,7 +145,7 @@ TARGET CK_INLINE void NAME(encode_common)(const lanes *parts, int n, int count, 
             common.x[i][lane] = lane < GROUP ? part->scale[number % 16] : part->minimum[number % 16];
             common.w[i][lane] = part->total[number % 16];
         }
-    NAME(search_common)(&common, n, top, codes);
+    NAME(make_qp_quants)(&common, n, top, codes);
     ck_copy(scales, common.scale, sizeof common.scale);
 }
 
@@ -153,61 +154,61 @@ TARGET CK_INLINE void NAME(encode_common)(const lanes *parts, int n, int count, 
 /// by `factor` times the mean square of the super-block too.
 TARGET CK_INLINE void NAME(search_group)(const float *values, const float *importance, int count, range_search s, weighing by,
                                          float factor, lanes *parts) {
-    const int blocks = SUPER / s.n;
+    const int blocks = QK_K / s.n;
     float squares[GROUP];
     _Alignas(64) float mean[16];
-    if (importance) sums_of_squares(values, SUPER, (size_t)count, squares);
+    if (importance) sums_of_squares(values, QK_K, (size_t)count, squares);
     for (int from = 0; from < count * blocks; from += 16, parts++) {
         const size_t left = (size_t)(count * blocks - from);
         NAME(read)(values + from * s.n, s.n, left, parts->x);
         if (importance) {
             for (int lane = 0; lane < 16; lane++) {
                 const int block = (from + lane) / blocks;
-                mean[lane] = factor * squares[block < count ? block : count - 1] / SUPER;
+                mean[lane] = factor * squares[block < count ? block : count - 1] / QK_K;
             }
             NAME(weigh_important)(parts, importance + from * s.n, s.n, left, mean);
         } else {
             NAME(weigh)(parts, s.n, by);
         }
-        NAME(search_ranges)(parts, s);
+        NAME(make_qkx2_quants)(parts, s);
     }
 }
 
-TARGET static void NAME(encode_q2_k)(const float *values, const float *importance, size_t blocks, block_q2_k *target) {
+TARGET static void NAME(quantize_row_q2_k)(const float *values, const float *importance, size_t blocks, block_q2_k *target) {
     const range_search plain = {16, 3, -0.5f, 0.1f, 15, 1}, weighted = {16, 3, -0.9f, 0.05f, 36, 0};
     for (size_t from = 0; from < blocks; from += GROUP) {
         lanes parts[GROUP];
         _Alignas(64) int common[16][16];
         float scales[16];
         const int count = blocks - from < GROUP ? (int)(blocks - from) : GROUP;
-        const float *x = values + from * SUPER;
+        const float *x = values + from * QK_K;
         if (importance) {
-            NAME(search_group)(x, importance + from * SUPER, count, weighted, BY_SQUARE, 1, parts);
+            NAME(search_group)(x, importance + from * QK_K, count, weighted, BY_SQUARE, 1, parts);
             NAME(encode_common)(parts, 16, count, 15, common, scales);
         } else {
             NAME(search_group)(x, 0, count, plain, BY_MAGNITUDE, 1, parts);
         }
-        for (int own = 0; own < count; own++, x += SUPER) {
+        for (int own = 0; own < count; own++, x += QK_K) {
             block_q2_k *block = target + from + own;
             const lanes *b = parts + own;
-            uint8_t codes[SUPER];
+            uint8_t codes[QK_K];
             if (importance) {
-                block->d = narrow_f16(scales[own]), block->m = narrow_f16(scales[GROUP + own]);
+                block->d = narrow_f16(scales[own]), block->dmin = narrow_f16(scales[GROUP + own]);
                 for (int j = 0; j < 16; j++) block->scales[j] = (uint8_t)(common[j][own] | common[j][GROUP + own] << 4);
             } else {
                 const float scale = largest(b->scale, 16), minimum = largest(b->minimum, 16);
-                block->d = narrow_f16(scale > 0 ? scale / 15 : 0), block->m = narrow_f16(minimum > 0 ? minimum / 15 : 0);
+                block->d = narrow_f16(scale > 0 ? scale / 15 : 0), block->dmin = narrow_f16(minimum > 0 ? minimum / 15 : 0);
                 for (int j = 0; j < 16; j++) {
-                    int both = scale > 0 ? nearest(15 / scale * b->scale[j]) & 255 : 0;
-                    if (minimum > 0) both |= nearest(15 / minimum * b->minimum[j]) * 16 & 255;
+                    int both = scale > 0 ? nearest_int(15 / scale * b->scale[j]) & 255 : 0;
+                    if (minimum > 0) both |= nearest_int(15 / minimum * b->minimum[j]) * 16 & 255;
                     block->scales[j] = (uint8_t)both;
                 }
             }
-            const float d = widen_f16(block->d), m = widen_f16(block->m);
+            const float d = widen_f16(block->d), m = widen_f16(block->dmin);
             for (int j = 0; j < 16; j++)
                 NAME(choose)(x + 16 * j, 16, 0, 3, b, j, d * (float)(block->scales[j] & 15), m * (float)(block->scales[j] >> 4),
                              codes + 16 * j);
-            pack_twos(codes, block->codes);
+            pack_twos(codes, block->qs);
         }
     }
 }
@@ -237,7 +238,7 @@ TARGET CK_INLINE void NAME(encode_sixes)(const float *x, const float *importance
             const float by_scale = scale > 0 ? 63 / scale : 0, by_minimum = minimum > 0 ? 63 / minimum : 0;
             d[own] = narrow_f16(scale / 63), m[own] = narrow_f16(minimum / 63);
             for (int j = 0; j < 8; j++)
-                numbers[j] = nearest(by_scale * b->scale[first + j]) & 255, lows[j] = nearest(by_minimum * b->minimum[first + j]) & 255;
+                numbers[j] = nearest_int(by_scale * b->scale[first + j]) & 255, lows[j] = nearest_int(by_minimum * b->minimum[first + j]) & 255;
         }
         // ggml does not clamp the scales of Q4_K that an importance gives.
         for (int j = 0; j < 8 && !(importance && plain.top == 15); j++)
@@ -246,38 +247,38 @@ TARGET CK_INLINE void NAME(encode_sixes)(const float *x, const float *importance
         const float widened = widen_f16(d[own]), widened_low = widen_f16(m[own]);
         for (int j = 0; j < 8; j++) {
             int scale, low;
-            six_bits(packed[own], j, &scale, &low);
-            const int start = SUPER * own + 32 * j;
+            get_scale_min_k4(packed[own], j, &scale, &low);
+            const int start = QK_K * own + 32 * j;
             NAME(choose)(x + start, 32, 0, plain.top, b, first + j, widened * (float)scale, widened_low * (float)low, codes + start);
         }
     }
 }
 
-#define SIXES(type, ...)                                                                                                           \
-    TARGET static void NAME(encode_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) {    \
-        const range_search plain = {__VA_ARGS__};                                                                                  \
-        for (size_t from = 0; from < blocks; from += GROUP) {                                                                      \
-            uint8_t packed[GROUP][12], codes[GROUP * SUPER];                                                                       \
-            uint16_t d[GROUP], m[GROUP];                                                                                           \
-            const int count = blocks - from < GROUP ? (int)(blocks - from) : GROUP;                                                \
-            const float *weights = importance ? importance + from * SUPER : 0;                                                     \
-            NAME(encode_sixes)(values + from * SUPER, weights, count, plain, packed, d, m, codes);                                 \
-            for (int own = 0; own < count; own++) {                                                                                \
-                block_##type *block = target + from + own;                                                                         \
-                block->d = d[own], block->m = m[own];                                                                              \
-                ck_copy(block->scales, packed[own], 12);                                                                           \
-                pack_##type(codes + SUPER * own, block);                                                                           \
-            }                                                                                                                      \
-        }                                                                                                                          \
+#define SIXES(type, ...)                                                                                                              \
+    TARGET static void NAME(quantize_row_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) { \
+        const range_search plain = {__VA_ARGS__};                                                                                     \
+        for (size_t from = 0; from < blocks; from += GROUP) {                                                                         \
+            uint8_t packed[GROUP][12], codes[GROUP * QK_K];                                                                           \
+            uint16_t d[GROUP], m[GROUP];                                                                                              \
+            const int count = blocks - from < GROUP ? (int)(blocks - from) : GROUP;                                                   \
+            const float *weights = importance ? importance + from * QK_K : 0;                                                         \
+            NAME(encode_sixes)(values + from * QK_K, weights, count, plain, packed, d, m, codes);                                     \
+            for (int own = 0; own < count; own++) {                                                                                   \
+                block_##type *block = target + from + own;                                                                            \
+                block->d = d[own], block->dmin = m[own];                                                                              \
+                ck_copy(block->scales, packed[own], 12);                                                                              \
+                pack_##type(codes + QK_K * own, block);                                                                               \
+            }                                                                                                                         \
+        }                                                                                                                             \
     }
 SIXES(q4_k, 32, 15, -1, 0.1f, 20, 0)
 SIXES(q5_k, 32, 31, -0.5f, 0.1f, 15, 0)
 #undef SIXES
 
 /// The search of `EVENLY` for types with minima.
-TARGET CK_INLINE void NAME(search_important_ranges)(lanes *b, int top) {
-    NAME(search_ranges)(b, (range_search){32, top, -0.9f, 0.05f, 36, 0});
+TARGET CK_INLINE void NAME(make_qkx3_quants)(lanes *b, int top) {
+    NAME(make_qkx2_quants)(b, (range_search){32, top, -0.9f, 0.05f, 36, 0});
 }
 
-EVENLY(q4_1, search_important_ranges, 0, 15, block->m = narrow_f16(-b.minimum[own]))
-EVENLY(q5_1, search_important_ranges, 0, 31, block->m = narrow_f16(-b.minimum[own]), pack_fifth(codes, block->high))
+EVENLY(q4_1, make_qkx3_quants, 0, 15, block->m = narrow_f16(-b.minimum[own]))
+EVENLY(q5_1, make_qkx3_quants, 0, 31, block->m = narrow_f16(-b.minimum[own]), pack_fifth(codes, block->qh))

@@ -11,7 +11,7 @@ TARGET CK_INLINE void NAME(outermost)(const lanes *b, int at, int n, reals *edge
         const integers larger = own > magnitude;
         magnitude = larger ? own : magnitude, found = larger ? x : found;
     }
-    *zeros = magnitude < SMALLEST, *edge = found;
+    *zeros = magnitude < GROUP_MAX_EPS, *edge = found;
 }
 
 /// Adds up the products and the squares of the codes of `count` inverses of scales. Without `exact`, these are below 2^22.
@@ -35,7 +35,7 @@ TARGET CK_INLINE void NAME(try_scales)(const lanes *b, int at, int n, int top, i
 }
 
 /// Searches codes of -top..<top, stored with `top` added, and a scale, for the least weighted error.
-TARGET CK_INLINE void NAME(search_scales)(lanes *b, int n, int top, int exact) {
+TARGET CK_INLINE void NAME(make_qx_quants)(lanes *b, int n, int top, int exact) {
     for (int at = 0; at < 16; at += WIDTH) {
         integers zeros;
         reals edge, tried[TRIED], products[TRIED], squares[TRIED];
@@ -62,25 +62,25 @@ TARGET CK_INLINE void NAME(search_scales)(lanes *b, int n, int top, int exact) {
     }
 }
 
-TARGET static void NAME(encode_q6_k)(const float *values, const float *importance, size_t blocks, block_q6_k *target) {
-    for (size_t from = 0; from < blocks; from++, values += SUPER) {
+TARGET static void NAME(quantize_row_q6_k)(const float *values, const float *importance, size_t blocks, block_q6_k *target) {
+    for (size_t from = 0; from < blocks; from++, values += QK_K) {
         block_q6_k *block = target + from;
         lanes b;
-        uint8_t codes[SUPER];
+        uint8_t codes[QK_K];
         NAME(read)(values, 16, 16, b.x);
         if (importance)
-            NAME(read)(importance + SUPER * from, 16, 16, b.w);
+            NAME(read)(importance + QK_K * from, 16, 16, b.w);
         else
             NAME(weigh)(&b, 16, BY_SQUARE);
-        NAME(search_scales)(&b, 16, 32, 0);
+        NAME(make_qx_quants)(&b, 16, 32, 0);
         const float edge = outermost(b.scale, 16), inverse = -128 / edge;
-        if (__builtin_fabsf(edge) < SMALLEST) {
+        if (__builtin_fabsf(edge) < GROUP_MAX_EPS) {
             __builtin_memset(block, 0, sizeof *block);
             continue;
         }
         block->d = narrow_f16(1 / inverse);
         for (int j = 0; j < 16; j++) {
-            const int scale = nearest(inverse * b.scale[j]);
+            const int scale = nearest_int(inverse * b.scale[j]);
             block->scales[j] = (int8_t)(scale < 127 ? scale : 127);
             NAME(choose)(values + 16 * j, 16, -32, 31, &b, j, widen_f16(block->d) * (float)block->scales[j], 0, codes + 16 * j);
         }
@@ -89,7 +89,7 @@ TARGET static void NAME(encode_q6_k)(const float *values, const float *importanc
 }
 
 /// Finds the codes, in -4...3, of the outermost weight, and the scale of least error, weighted by squares.
-TARGET CK_INLINE void NAME(start_codes)(lanes *b) {
+TARGET CK_INLINE void NAME(start_q3_quants)(lanes *b) {
     for (int at = 0; at < 16; at += WIDTH) {
         integers zeros;
         reals edge, products = 0, squares = 0;
@@ -110,7 +110,7 @@ TARGET CK_INLINE void NAME(start_codes)(lanes *b) {
 }
 
 /// Makes each code of some blocks in turn the best one for the others.
-TARGET CK_INLINE void NAME(improve_codes)(improved *b) {
+TARGET CK_INLINE void NAME(improve_q3_quants)(improved *b) {
     few products[IMPROVED / NARROW], squares[IMPROVED / NARROW];
     few_integers changed[IMPROVED / NARROW];
     UNROLLED for (int part = 0; part < IMPROVED / NARROW; part++) {
@@ -141,7 +141,7 @@ TARGET CK_INLINE void NAME(improve_codes)(improved *b) {
 
 /// Improves the codes of up to `LARGE_GROUP` super-blocks at most five times, and the scales with them. Where codes changed, `codes` gets the
 /// block's, with 4 added.
-TARGET CK_INLINE void NAME(improve_group)(const float *values, int count, lanes *parts, float codes[16 * LARGE_GROUP][16],
+TARGET CK_INLINE void NAME(make_q3_quants)(const float *values, int count, lanes *parts, float codes[16 * LARGE_GROUP][16],
                                           uint8_t is_changed[16 * LARGE_GROUP]) {
     int blocks[16 * LARGE_GROUP], left = 0;
     for (int block = 0; block < 16 * count; block++) {
@@ -173,7 +173,7 @@ TARGET CK_INLINE void NAME(improve_group)(const float *values, int count, lanes 
                             AT(b.codes[half][i], at) = LARGER_OF(SMALLER_OF(l, (reals)3), (reals)-4);
                         }
             }
-            NAME(improve_codes)(&b);
+            NAME(improve_q3_quants)(&b);
             for (int half = 0; half < IMPROVED / 16; half++) {
                 _Alignas(64) float ordered[16][16];
                 const float *rows[16];
@@ -200,10 +200,10 @@ TARGET CK_INLINE void NAME(encode_scales)(const lanes *parts, int count, lanes *
         const lanes *part = parts + (lane < count ? lane : count - 1);
         for (int j = 0; j < 16; j++) common->x[j][lane] = part->scale[j], common->w[j][lane] = part->total[j];
     }
-    NAME(search_scales)(common, 16, 32, 1);
+    NAME(make_qx_quants)(common, 16, 32, 1);
 }
 
-TARGET static void NAME(encode_q3_k)(const float *values, const float *importance, size_t blocks, block_q3_k *target) {
+TARGET static void NAME(quantize_row_q3_k)(const float *values, const float *importance, size_t blocks, block_q3_k *target) {
     for (size_t from = 0; from < blocks; from += LARGE_GROUP) {
         lanes parts[LARGE_GROUP], common;
         float squares[LARGE_GROUP];
@@ -211,32 +211,32 @@ TARGET static void NAME(encode_q3_k)(const float *values, const float *importanc
         uint8_t is_improved[16 * LARGE_GROUP];
         _Alignas(64) float mean[16];
         const int count = blocks - from < LARGE_GROUP ? (int)(blocks - from) : LARGE_GROUP;
-        const float *x = values + from * SUPER;
-        if (importance) sums_of_squares(x, SUPER, (size_t)count, squares);
+        const float *x = values + from * QK_K;
+        if (importance) sums_of_squares(x, QK_K, (size_t)count, squares);
         for (int own = 0; own < count; own++) {
-            NAME(read)(x + SUPER * own, 16, 16, parts[own].x);
+            NAME(read)(x + QK_K * own, 16, 16, parts[own].x);
             if (importance) {
-                for (int lane = 0; lane < 16; lane++) mean[lane] = 2 * squares[own] / SUPER;
-                NAME(weigh_important)(parts + own, importance + SUPER * (from + (size_t)own), 16, 16, mean);
+                for (int lane = 0; lane < 16; lane++) mean[lane] = 2 * squares[own] / QK_K;
+                NAME(weigh_important)(parts + own, importance + QK_K * (from + (size_t)own), 16, 16, mean);
                 NAME(add_weights)(parts + own, 16);
-                NAME(search_scales)(parts + own, 16, 4, 0);
+                NAME(make_qx_quants)(parts + own, 16, 4, 0);
             } else {
-                NAME(start_codes)(parts + own);
+                NAME(start_q3_quants)(parts + own);
             }
         }
         if (importance)
             NAME(encode_scales)(parts, count, &common);
         else
-            NAME(improve_group)(x, count, parts, improved_codes, is_improved);
-        for (int own = 0; own < count; own++, x += SUPER) {
+            NAME(make_q3_quants)(x, count, parts, improved_codes, is_improved);
+        for (int own = 0; own < count; own++, x += QK_K) {
             block_q3_k *block = target + from + own;
             const lanes *b = parts + own;
-            uint8_t codes[SUPER];
+            uint8_t codes[QK_K];
             int scales[16];
             if (importance) {
                 block->d = narrow_f16(common.scale[own]);
                 for (int j = 0; j < 16; j++) {
-                    int scale = nearest(common.inverse[own] * common.x[j][own]);
+                    int scale = nearest_int(common.inverse[own] * common.x[j][own]);
                     scale = scale < 31 ? scale : 31;
                     scales[j] = (scale > -32 ? scale : -32) + common.shift[own];
                 }
@@ -244,7 +244,7 @@ TARGET static void NAME(encode_q3_k)(const float *values, const float *importanc
                 const float edge = outermost(b->scale, 16), inverse = edge != 0 ? -32 / edge : 0;
                 block->d = narrow_f16(edge != 0 ? 1 / inverse : 0);
                 for (int j = 0; j < 16; j++) {
-                    const int scale = (int8_t)nearest(inverse * b->scale[j]);
+                    const int scale = (int8_t)nearest_int(inverse * b->scale[j]);
                     scales[j] = edge != 0 ? (scale < -32 ? -32 : scale > 31 ? 31 : scale) + 32 : 0;
                 }
             }
@@ -262,8 +262,8 @@ TARGET static void NAME(encode_q3_k)(const float *values, const float *importanc
 }
 
 /// The search of `EVENLY` for types without minima.
-TARGET CK_INLINE void NAME(search_important_scales)(lanes *b, int top) { NAME(search_scales)(b, 32, top + 1, 0); }
+TARGET CK_INLINE void NAME(search_important_scales)(lanes *b, int top) { NAME(make_qx_quants)(b, 32, top + 1, 0); }
 
 EVENLY(q4_0, search_important_scales, -8, 7, (void)0)
-EVENLY(q5_0, search_important_scales, -16, 15, pack_fifth(codes, block->high))
+EVENLY(q5_0, search_important_scales, -16, 15, pack_fifth(codes, block->qh))
 #undef TRIED

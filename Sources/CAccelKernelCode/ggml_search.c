@@ -1,8 +1,9 @@
 // Encodes weights in the types of ggml whose scales are searched for: the K and the IQ types, and with an importance of each
 // column also Q4_0, Q4_1, Q5_0 and Q5_1.
 //
-// The bytes are those of ggml's reference on x86-64, on every processor: blocks of one scale each are searched in the lanes of vectors,
-// so that every sum is taken over the weights of a block in their order, and each operation rounds once.
+// Functions and fields have ggml's names where they do what ggml's do. The bytes are those of ggml's reference on x86-64, on every
+// processor: blocks of one scale each are searched in the lanes of vectors, so that every sum is taken over the weights of a block in
+// their order, and each operation rounds once.
 #include "ggml.h"
 
 #pragma clang fp contract(off)
@@ -26,14 +27,14 @@ typedef u8x16 u8x16_anywhere __attribute__((aligned(1), may_alias));
 #define NEAREST(integers, value) (((integers)((value) + MAGIC) & 0x7FFFFF) - 0x400000)
 // The same as a float, for numbers of magnitudes below 2^22 only.
 #define NEAREST_REAL(value) (((value) + MAGIC) - MAGIC)
-#define SMALLEST 1e-15f
+#define GROUP_MAX_EPS 1e-15f
 // Super-blocks whose scales are encoded together.
 #define GROUP 8
 // The same for Q3_K, where only some blocks are searched in the end: the more there are, the fewer lanes stay empty.
 #define LARGE_GROUP 16
 
-/// Returns the nearest integer of one number, as `NEAREST`.
-CK_INLINE int nearest(float value) { return (int)(bits_of(value + MAGIC) & 0x7FFFFF) - 0x400000; }
+/// Returns the nearest integer of one number, as `NEAREST` and ggml's function of this name.
+CK_INLINE int nearest_int(float value) { return (int)(bits_of(value + MAGIC) & 0x7FFFFF) - 0x400000; }
 
 /// Sixteen blocks of at most 32 weights, and what was found for each of them.
 typedef struct {
@@ -122,14 +123,14 @@ CK_INLINE void pack_q3_k(const uint8_t *codes, block_q3_k *block) {
     for (int i = 0; i < 32; i++) {
         int high = 0;
         for (int j = 0; j < 8; j++) high |= codes[32 * j + i] >> 2 << j;
-        block->high[i] = (uint8_t)high;
+        block->hmask[i] = (uint8_t)high;
     }
-    pack_twos(codes, block->codes);
+    pack_twos(codes, block->qs);
 }
 
 CK_INLINE void pack_q4_k(const uint8_t *codes, block_q4_k *block) {
     for (int j = 0; j < 4; j++)
-        for (int i = 0; i < 32; i++) block->codes[32 * j + i] = (uint8_t)(codes[64 * j + i] | codes[64 * j + 32 + i] << 4);
+        for (int i = 0; i < 32; i++) block->qs[32 * j + i] = (uint8_t)(codes[64 * j + i] | codes[64 * j + 32 + i] << 4);
 }
 
 CK_INLINE void pack_q5_k(const uint8_t *codes, block_q5_k *block) {
@@ -137,8 +138,8 @@ CK_INLINE void pack_q5_k(const uint8_t *codes, block_q5_k *block) {
         const uint8_t *c = codes + i;
         int high = 0;
         for (int j = 0; j < 8; j++) high |= c[32 * j] >> 4 << j;
-        block->high[i] = (uint8_t)high;
-        for (int j = 0; j < 4; j++) block->codes[32 * j + i] = (uint8_t)((c[64 * j] & 15) | c[64 * j + 32] << 4);
+        block->qh[i] = (uint8_t)high;
+        for (int j = 0; j < 4; j++) block->qs[32 * j + i] = (uint8_t)((c[64 * j] & 15) | c[64 * j + 32] << 4);
     }
 }
 
@@ -146,9 +147,9 @@ CK_INLINE void pack_q6_k(const uint8_t *codes, block_q6_k *block) {
     for (int half = 0; half < 2; half++)
         for (int i = 0; i < 32; i++) {
             const uint8_t *c = codes + 128 * half + i;
-            block->low[64 * half + i] = (uint8_t)((c[0] & 15) | (c[64] & 15) << 4);
-            block->low[64 * half + 32 + i] = (uint8_t)((c[32] & 15) | (c[96] & 15) << 4);
-            block->high[32 * half + i] = (uint8_t)(c[0] >> 4 | c[32] >> 4 << 2 | c[64] >> 4 << 4 | c[96] >> 4 << 6);
+            block->ql[64 * half + i] = (uint8_t)((c[0] & 15) | (c[64] & 15) << 4);
+            block->ql[64 * half + 32 + i] = (uint8_t)((c[32] & 15) | (c[96] & 15) << 4);
+            block->qh[32 * half + i] = (uint8_t)(c[0] >> 4 | c[32] >> 4 << 2 | c[64] >> 4 << 4 | c[96] >> 4 << 6);
         }
 }
 
@@ -156,8 +157,8 @@ CK_INLINE void pack_q6_k(const uint8_t *codes, block_q6_k *block) {
 CK_INLINE void pack_iq4_xs(const int *scales, block_iq4_xs *block) {
     int high = 0;
     for (int j = 0; j < 8; j++) high |= scales[j] >> 4 << 2 * j;
-    block->high = (uint16_t)high;
-    for (int j = 0; j < 4; j++) block->low[j] = (uint8_t)((scales[2 * j] & 15) | (scales[2 * j + 1] & 15) << 4);
+    block->scales_h = (uint16_t)high;
+    for (int j = 0; j < 4; j++) block->scales_l[j] = (uint8_t)((scales[2 * j] & 15) | (scales[2 * j + 1] & 15) << 4);
 }
 
 /// Returns the largest of some numbers, and 0.
@@ -244,27 +245,27 @@ CK_INLINE double error_of(const float *decoded, const float *values, const float
 
 /// Defines the encoder of a type with blocks of 32 of one scale, with an importance: `search` finds the scales of sixteen blocks, codes
 /// are from `low` to `high`, and the rest stores what a block has beside its scale and the lower four bits of its codes.
-#define EVENLY(type, search, low, high, ...)                                                                                       \
-    TARGET static void NAME(encode_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) {    \
-        _Alignas(64) float means[16];                                                                                              \
-        sums_of_squares(values, 32 * blocks, 1, means);                                                                            \
-        means[0] /= (float)(32 * blocks);                                                                                          \
-        for (int lane = 1; lane < 16; lane++) means[lane] = means[0];                                                              \
-        for (size_t from = 0; from < blocks; from += 16) {                                                                         \
-            const float *x = values + 32 * from;                                                                                   \
-            lanes b;                                                                                                               \
-            NAME(read)(x, 32, blocks - from, b.x);                                                                                 \
-            NAME(weigh_important)(&b, importance + 32 * from, 32, blocks - from, means);                                           \
-            NAME(search)(&b, high);                                                                                                \
-            for (int own = 0; own < 16 && from + (size_t)own < blocks; own++, x += 32) {                                           \
-                block_##type *block = target + from + own;                                                                         \
-                uint8_t codes[32];                                                                                                 \
-                NAME(found_codes)(x, 32, low, high, &b, own, codes);                                                               \
-                block->d = narrow_f16(b.scale[own]);                                                                               \
-                pack_fours(codes, block->codes);                                                                                   \
-                __VA_ARGS__;                                                                                                       \
-            }                                                                                                                      \
-        }                                                                                                                          \
+#define EVENLY(type, search, low, high, ...)                                                                                          \
+    TARGET static void NAME(quantize_row_##type)(const float *values, const float *importance, size_t blocks, block_##type *target) { \
+        _Alignas(64) float means[16];                                                                                                 \
+        sums_of_squares(values, 32 * blocks, 1, means);                                                                               \
+        means[0] /= (float)(32 * blocks);                                                                                             \
+        for (int lane = 1; lane < 16; lane++) means[lane] = means[0];                                                                 \
+        for (size_t from = 0; from < blocks; from += 16) {                                                                            \
+            const float *x = values + 32 * from;                                                                                      \
+            lanes b;                                                                                                                  \
+            NAME(read)(x, 32, blocks - from, b.x);                                                                                    \
+            NAME(weigh_important)(&b, importance + 32 * from, 32, blocks - from, means);                                              \
+            NAME(search)(&b, high);                                                                                                   \
+            for (int own = 0; own < 16 && from + (size_t)own < blocks; own++, x += 32) {                                              \
+                block_##type *block = target + from + own;                                                                            \
+                uint8_t codes[32];                                                                                                    \
+                NAME(found_codes)(x, 32, low, high, &b, own, codes);                                                                  \
+                block->d = narrow_f16(b.scale[own]);                                                                                  \
+                pack_fours(codes, block->qs);                                                                                         \
+                __VA_ARGS__;                                                                                                          \
+            }                                                                                                                         \
+        }                                                                                                                             \
     }
 
 #include "ggml_grid_search.h"
@@ -275,7 +276,7 @@ CK_INLINE double error_of(const float *decoded, const float *values, const float
 void ck_ggml_fit(ck_ggml_type type, const float *values, const float *importance, size_t blocks, uint8_t *target) {
     const fit_form form = form_of(type);
     const int has_grid = is_grid(type);
-    const size_t elements = form.blocks || has_grid ? SUPER : 32, bytes = bytes_of(type);
+    const size_t elements = form.blocks || has_grid ? QK_K : 32, bytes = bytes_of(type);
     ck_ggml_encode(type, values, importance, blocks, target);
     for (size_t from = 0; (form.n || has_grid) && from < blocks; from += 16) {
         const size_t count = blocks - from < 16 ? blocks - from : 16;
@@ -290,7 +291,7 @@ void ck_ggml_fit(ck_ggml_type type, const float *values, const float *importance
         for (size_t i = 0; i < count; i++) {
             const float *x = values + (from + i) * elements, *w = own ? own + i * elements : 0;
             uint8_t *plain = target + (from + i) * bytes;
-            float decoded[2][SUPER];
+            float decoded[2][QK_K];
             ck_ggml_decode(type, plain, 1, decoded[0]);
             ck_ggml_decode(type, fitted + i * bytes, 1, decoded[1]);
             // Of equal ones, and of those with scales that are not finite, ggml's stays.
@@ -304,32 +305,32 @@ void ck_ggml_encode(ck_ggml_type type, const float *values, const float *importa
     switch (type) {
     case CK_GGML_Q4_0:
         if (!importance) break;
-        CK_CHOOSE(encode_q4_0, values, importance, blocks, (block_q4_0 *)target);
+        CK_CHOOSE(quantize_row_q4_0, values, importance, blocks, (block_q4_0 *)target);
         return;
     case CK_GGML_Q4_1:
         if (!importance) break;
-        CK_CHOOSE(encode_q4_1, values, importance, blocks, (block_q4_1 *)target);
+        CK_CHOOSE(quantize_row_q4_1, values, importance, blocks, (block_q4_1 *)target);
         return;
     case CK_GGML_Q5_0:
         if (!importance) break;
-        CK_CHOOSE(encode_q5_0, values, importance, blocks, (block_q5_0 *)target);
+        CK_CHOOSE(quantize_row_q5_0, values, importance, blocks, (block_q5_0 *)target);
         return;
     case CK_GGML_Q5_1:
         if (!importance) break;
-        CK_CHOOSE(encode_q5_1, values, importance, blocks, (block_q5_1 *)target);
+        CK_CHOOSE(quantize_row_q5_1, values, importance, blocks, (block_q5_1 *)target);
         return;
-    case CK_GGML_Q2_K: CK_CHOOSE(encode_q2_k, values, importance, blocks, (block_q2_k *)target); return;
-    case CK_GGML_Q3_K: CK_CHOOSE(encode_q3_k, values, importance, blocks, (block_q3_k *)target); return;
-    case CK_GGML_Q4_K: CK_CHOOSE(encode_q4_k, values, importance, blocks, (block_q4_k *)target); return;
-    case CK_GGML_Q5_K: CK_CHOOSE(encode_q5_k, values, importance, blocks, (block_q5_k *)target); return;
-    case CK_GGML_Q6_K: CK_CHOOSE(encode_q6_k, values, importance, blocks, (block_q6_k *)target); return;
-    case CK_GGML_IQ4_NL: CK_CHOOSE(encode_iq4_nl, values, importance, blocks, (block_iq4_nl *)target); return;
-    case CK_GGML_IQ4_XS: CK_CHOOSE(encode_iq4_xs, values, importance, blocks, (block_iq4_xs *)target); return;
-    case CK_GGML_IQ2_XXS: CK_CHOOSE(encode_iq2_xxs, values, importance, blocks, (block_iq2_xxs *)target); return;
-    case CK_GGML_IQ2_XS: CK_CHOOSE(encode_iq2_xs, values, importance, blocks, (block_iq2_xs *)target); return;
-    case CK_GGML_IQ2_S: CK_CHOOSE(encode_iq2_s, values, importance, blocks, (block_iq2_s *)target); return;
-    case CK_GGML_IQ3_XXS: CK_CHOOSE(encode_iq3_xxs, values, importance, blocks, (block_iq3_xxs *)target); return;
-    case CK_GGML_IQ3_S: CK_CHOOSE(encode_iq3_s, values, importance, blocks, (block_iq3_s *)target); return;
+    case CK_GGML_Q2_K: CK_CHOOSE(quantize_row_q2_k, values, importance, blocks, (block_q2_k *)target); return;
+    case CK_GGML_Q3_K: CK_CHOOSE(quantize_row_q3_k, values, importance, blocks, (block_q3_k *)target); return;
+    case CK_GGML_Q4_K: CK_CHOOSE(quantize_row_q4_k, values, importance, blocks, (block_q4_k *)target); return;
+    case CK_GGML_Q5_K: CK_CHOOSE(quantize_row_q5_k, values, importance, blocks, (block_q5_k *)target); return;
+    case CK_GGML_Q6_K: CK_CHOOSE(quantize_row_q6_k, values, importance, blocks, (block_q6_k *)target); return;
+    case CK_GGML_IQ4_NL: CK_CHOOSE(quantize_row_iq4_nl, values, importance, blocks, (block_iq4_nl *)target); return;
+    case CK_GGML_IQ4_XS: CK_CHOOSE(quantize_row_iq4_xs, values, importance, blocks, (block_iq4_xs *)target); return;
+    case CK_GGML_IQ2_XXS: CK_CHOOSE(quantize_row_iq2_xxs, values, importance, blocks, (block_iq2_xxs *)target); return;
+    case CK_GGML_IQ2_XS: CK_CHOOSE(quantize_row_iq2_xs, values, importance, blocks, (block_iq2_xs *)target); return;
+    case CK_GGML_IQ2_S: CK_CHOOSE(quantize_row_iq2_s, values, importance, blocks, (block_iq2_s *)target); return;
+    case CK_GGML_IQ3_XXS: CK_CHOOSE(quantize_row_iq3_xxs, values, importance, blocks, (block_iq3_xxs *)target); return;
+    case CK_GGML_IQ3_S: CK_CHOOSE(quantize_row_iq3_s, values, importance, blocks, (block_iq3_s *)target); return;
     default: break;
     }
     ck_ggml_encode_simple(type, values, blocks, target);

@@ -120,7 +120,7 @@ TARGET CK_INLINE void NAME(choose)(const float *x, int n, int low, int high, con
 #include "ggml_grids_body.h"
 #include "ggml_grid_fit_body.h"
 
-#undef NEAREST_VALUE
+#undef BEST_INDEX_INT8
 #undef WIDTH
 #undef NARROW
 #undef few

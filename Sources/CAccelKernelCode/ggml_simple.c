@@ -36,13 +36,13 @@ CK_INLINE float first_least(const float *x, float low) {
 
 void ck_ggml_encode_simple(ck_ggml_type type, const float *values, size_t blocks, uint8_t *target) {
     switch (type) {
-    case CK_GGML_Q8_0: CK_CHOOSE(encode_q8_0, values, blocks, (block_q8_0 *)target); return;
-    case CK_GGML_Q4_0: CK_CHOOSE(encode_q4_0, values, blocks, (block_q4_0 *)target); return;
-    case CK_GGML_Q4_1: CK_CHOOSE(encode_q4_1, values, blocks, (block_q4_1 *)target); return;
-    case CK_GGML_Q5_0: CK_CHOOSE(encode_q5_0, values, blocks, (block_q5_0 *)target); return;
-    case CK_GGML_Q5_1: CK_CHOOSE(encode_q5_1, values, blocks, (block_q5_1 *)target); return;
-    case CK_GGML_TQ1_0: CK_CHOOSE(encode_tq1_0, values, blocks, (block_tq1_0 *)target); return;
-    case CK_GGML_TQ2_0: CK_CHOOSE(encode_tq2_0, values, blocks, (block_tq2_0 *)target); return;
+    case CK_GGML_Q8_0: CK_CHOOSE(quantize_row_q8_0, values, blocks, (block_q8_0 *)target); return;
+    case CK_GGML_Q4_0: CK_CHOOSE(quantize_row_q4_0, values, blocks, (block_q4_0 *)target); return;
+    case CK_GGML_Q4_1: CK_CHOOSE(quantize_row_q4_1, values, blocks, (block_q4_1 *)target); return;
+    case CK_GGML_Q5_0: CK_CHOOSE(quantize_row_q5_0, values, blocks, (block_q5_0 *)target); return;
+    case CK_GGML_Q5_1: CK_CHOOSE(quantize_row_q5_1, values, blocks, (block_q5_1 *)target); return;
+    case CK_GGML_TQ1_0: CK_CHOOSE(quantize_row_tq1_0, values, blocks, (block_tq1_0 *)target); return;
+    case CK_GGML_TQ2_0: CK_CHOOSE(quantize_row_tq2_0, values, blocks, (block_tq2_0 *)target); return;
     default: return;
     }
 }

@@ -21,7 +21,7 @@ TARGET CK_INLINE float NAME(largest_magnitude)(const float *x, int count) {
     return IN_HALVES(float, most, LARGER_OF);
 }
 
-TARGET static void NAME(encode_q8_0)(const float *x, size_t blocks, block_q8_0 *block) {
+TARGET static void NAME(quantize_row_q8_0)(const float *x, size_t blocks, block_q8_0 *block) {
     for (; blocks; blocks--, x += 32, block++) {
         const float d = NAME(largest_magnitude)(x, 32) / 127;
         float id = inverse(d);
@@ -31,7 +31,7 @@ TARGET static void NAME(encode_q8_0)(const float *x, size_t blocks, block_q8_0 *
             // Adding nearly a half, of the same sign, makes the nearest integer of what is cut off; halves go away from zero.
             const f32x16 moved = AT(x, i) * id;
             const i32x16 half = ((i32x16)moved & INT32_MIN) | 0x3EFFFFFF;
-            *(u8x16_anywhere *)(block->codes + i) = BYTES(WHOLE(moved + (f32x16)half));
+            *(u8x16_anywhere *)(block->qs + i) = BYTES(WHOLE(moved + (f32x16)half));
         }
     }
 }
@@ -67,14 +67,14 @@ TARGET CK_INLINE void NAME(encode_outermost)(const float *x, int reach, uint16_t
     NAME(pack)(all, codes, high);
 }
 
-TARGET static void NAME(encode_q4_0)(const float *x, size_t blocks, block_q4_0 *block) {
+TARGET static void NAME(quantize_row_q4_0)(const float *x, size_t blocks, block_q4_0 *block) {
     uint16_t d;
-    for (; blocks; blocks--, x += 32, block++) NAME(encode_outermost)(x, 8, &d, block->codes, 0), block->d = d;
+    for (; blocks; blocks--, x += 32, block++) NAME(encode_outermost)(x, 8, &d, block->qs, 0), block->d = d;
 }
 
-TARGET static void NAME(encode_q5_0)(const float *x, size_t blocks, block_q5_0 *block) {
+TARGET static void NAME(quantize_row_q5_0)(const float *x, size_t blocks, block_q5_0 *block) {
     uint16_t d;
-    for (; blocks; blocks--, x += 32, block++) NAME(encode_outermost)(x, 16, &d, block->codes, block->high), block->d = d;
+    for (; blocks; blocks--, x += 32, block++) NAME(encode_outermost)(x, 16, &d, block->qs, block->qh), block->d = d;
 }
 
 /// Encodes 32 weights by their range.
@@ -89,15 +89,15 @@ TARGET CK_INLINE void NAME(encode_range)(const float *x, float steps, int top, u
     NAME(pack)(all, codes, high);
 }
 
-TARGET static void NAME(encode_q4_1)(const float *x, size_t blocks, block_q4_1 *block) {
+TARGET static void NAME(quantize_row_q4_1)(const float *x, size_t blocks, block_q4_1 *block) {
     uint16_t d, m;
-    for (; blocks; blocks--, x += 32, block++) NAME(encode_range)(x, 15, 15, &d, &m, block->codes, 0), block->d = d, block->m = m;
+    for (; blocks; blocks--, x += 32, block++) NAME(encode_range)(x, 15, 15, &d, &m, block->qs, 0), block->d = d, block->m = m;
 }
 
-TARGET static void NAME(encode_q5_1)(const float *x, size_t blocks, block_q5_1 *block) {
+TARGET static void NAME(quantize_row_q5_1)(const float *x, size_t blocks, block_q5_1 *block) {
     uint16_t d, m;
     for (; blocks; blocks--, x += 32, block++)
-        NAME(encode_range)(x, 31, 127, &d, &m, block->codes, block->high), block->d = d, block->m = m;
+        NAME(encode_range)(x, 31, 127, &d, &m, block->qs, block->qh), block->d = d, block->m = m;
 }
 
 /// -1, 0 or 1, as 0, 1 or 2, for 16 weights.
@@ -108,7 +108,7 @@ TARGET CK_INLINE void NAME(ternary)(const float *x, float id, i32x16 *digits) {
 
 /// The scale of 256 weights, its float16, and its inverse, which is 0 where it is infinite.
 TARGET CK_INLINE float NAME(ternary_scale)(const float *x, uint16_t *half) {
-    const float d = NAME(largest_magnitude)(x, SUPER), id = inverse(d);
+    const float d = NAME(largest_magnitude)(x, QK_K), id = inverse(d);
     *half = narrow_f16(d);
     return id < INFINITE ? id : 0;
 }
@@ -118,8 +118,8 @@ TARGET CK_INLINE void NAME(fractions)(const i32x16 *numbers, u8x16 *bytes) {
     *bytes = BYTES((i32x16)(((*numbers & 255) * 256 + 242) / 243));
 }
 
-TARGET static void NAME(encode_tq1_0)(const float *x, size_t blocks, block_tq1_0 *block) {
-    for (; blocks; blocks--, x += SUPER, block++) {
+TARGET static void NAME(quantize_row_tq1_0)(const float *x, size_t blocks, block_tq1_0 *block) {
+    for (; blocks; blocks--, x += QK_K, block++) {
         uint16_t d;
         const float id = NAME(ternary_scale)(x, &d);
         block->d = d;
@@ -133,19 +133,19 @@ TARGET static void NAME(encode_tq1_0)(const float *x, size_t blocks, block_tq1_0
                 number = number * 3 + digits;
             }
             NAME(fractions)(&number, &bytes);
-            *(u8x16_anywhere *)(block->codes + 16 * part) = bytes;
+            *(u8x16_anywhere *)(block->qs + 16 * part) = bytes;
         }
         i32x16 last;
         NAME(ternary)(x + 240, id, &last);
         for (int i = 0; i < 4; i++) {
             const int number = ((last[i] * 3 + last[i + 4]) * 3 + last[i + 8]) * 3 + last[i + 12];
-            block->rest[i] = (uint8_t)((number * 3 * 256 + 242) / 243);
+            block->qh[i] = (uint8_t)((number * 3 * 256 + 242) / 243);
         }
     }
 }
 
-TARGET static void NAME(encode_tq2_0)(const float *x, size_t blocks, block_tq2_0 *block) {
-    for (; blocks; blocks--, x += SUPER, block++) {
+TARGET static void NAME(quantize_row_tq2_0)(const float *x, size_t blocks, block_tq2_0 *block) {
+    for (; blocks; blocks--, x += QK_K, block++) {
         uint16_t d;
         const float id = NAME(ternary_scale)(x, &d);
         block->d = d;
@@ -156,7 +156,7 @@ TARGET static void NAME(encode_tq2_0)(const float *x, size_t blocks, block_tq2_0
                 NAME(ternary)(own + 32 * digit, id, &digits);
                 byte |= digits << 2 * digit;
             }
-            *(u8x16_anywhere *)(block->codes + 16 * part) = BYTES(byte);
+            *(u8x16_anywhere *)(block->qs + 16 * part) = BYTES(byte);
         }
     }
 }

@@ -53,11 +53,11 @@ TARGET CK_INLINE void NAME(halves_of_blocks)(const uint8_t *at, size_t size, siz
     }
 
 TARGET CK_INLINE void NAME(split_q8_0)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
-    EACH_BLOCK(q8_0, codes = BYTES32(block[i].codes))
+    EACH_BLOCK(q8_0, codes = BYTES32(block[i].qs))
 }
 
 TARGET CK_INLINE void NAME(split_q4_0)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
-    EACH_BLOCK(q4_0, NAME(nibbles32)(block[i].codes, &codes); codes -= 8)
+    EACH_BLOCK(q4_0, NAME(nibbles32)(block[i].qs, &codes); codes -= 8)
 }
 
 /// Minima that are stored as what is added.
@@ -67,18 +67,18 @@ TARGET CK_INLINE void NAME(negated_minima)(const uint8_t *source, size_t size, s
 }
 
 TARGET CK_INLINE void NAME(split_q4_1)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
-    EACH_BLOCK(q4_1, NAME(nibbles32)(block[i].codes, &codes))
+    EACH_BLOCK(q4_1, NAME(nibbles32)(block[i].qs, &codes))
     NAME(negated_minima)(source, sizeof *block, blocks, parts);
 }
 
 TARGET CK_INLINE void NAME(split_q5_0)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
     NAME(bytes32) high;
-    EACH_BLOCK(q5_0, NAME(nibbles32)(block[i].codes, &codes); NAME(bits32)(block[i].high, &high); codes |= ~high & 0xF0)
+    EACH_BLOCK(q5_0, NAME(nibbles32)(block[i].qs, &codes); NAME(bits32)(block[i].qh, &high); codes |= ~high & 0xF0)
 }
 
 TARGET CK_INLINE void NAME(split_q5_1)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
     NAME(bytes32) high;
-    EACH_BLOCK(q5_1, NAME(nibbles32)(block[i].codes, &codes); NAME(bits32)(block[i].high, &high); codes |= high & 16)
+    EACH_BLOCK(q5_1, NAME(nibbles32)(block[i].qs, &codes); NAME(bits32)(block[i].qh, &high); codes |= high & 16)
     NAME(negated_minima)(source, sizeof *block, blocks, parts);
 }
 
@@ -86,14 +86,14 @@ TARGET CK_INLINE void NAME(split_q5_1)(const uint8_t *source, size_t blocks, ggm
 #define UNEVEN(packed, target)                                      \
     {                                                               \
         const NAME(bytes16) both = BYTES16(packed);                 \
-        STORE16(target, LOOK_UP(iq4_values, both & 15));            \
-        STORE16((target) + 16, LOOK_UP(iq4_values, both >> 4));     \
+        STORE16(target, LOOK_UP(kvalues_iq4nl, both & 15));         \
+        STORE16((target) + 16, LOOK_UP(kvalues_iq4nl, both >> 4));  \
     }
 
 TARGET CK_INLINE void NAME(split_iq4_nl)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
     const block_iq4_nl *const block = (const block_iq4_nl *)source;
     NAME(halves_of_blocks)(source, sizeof *block, blocks, parts->scales);
-    for (size_t i = 0; i < blocks; i++) UNEVEN(block[i].codes, parts->codes + 32 * i)
+    for (size_t i = 0; i < blocks; i++) UNEVEN(block[i].qs, parts->codes + 32 * i)
 }
 
 #undef EACH_BLOCK
@@ -120,20 +120,20 @@ TARGET CK_INLINE void NAME(split_q2_k)(const uint8_t *source, size_t blocks, ggm
     const block_q2_k *block = (const block_q2_k *)source;
     (void)blocks;
     UNROLLED for (int half = 0; half < 2; half++) {
-        const NAME(bytes32) packed = BYTES32(block->codes + 32 * half);
+        const NAME(bytes32) packed = BYTES32(block->qs + 32 * half);
         UNROLLED for (int k = 0; k < 4; k++) STORE32(parts->codes + 128 * half + 32 * k, packed >> 2 * k & 3);
     }
     const NAME(bytes16) both = BYTES16(block->scales);
     NAME(scaled16)(both & 15, NAME(half_of)(block->d), parts->scales);
-    NAME(scaled16)(both >> 4, NAME(half_of)(block->m), parts->minima);
+    NAME(scaled16)(both >> 4, NAME(half_of)(block->dmin), parts->minima);
 }
 
 TARGET CK_INLINE void NAME(split_q3_k)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
     const block_q3_k *block = (const block_q3_k *)source;
     (void)blocks;
-    const NAME(bytes32) high = BYTES32(block->high);
+    const NAME(bytes32) high = BYTES32(block->hmask);
     UNROLLED for (int half = 0; half < 2; half++) {
-        const NAME(bytes32) packed = BYTES32(block->codes + 32 * half);
+        const NAME(bytes32) packed = BYTES32(block->qs + 32 * half);
         UNROLLED for (int k = 0; k < 4; k++)
             STORE32(parts->codes + 128 * half + 32 * k, ((packed >> 2 * k & 3) | (high >> (4 * half + k) & 1) << 2) - 4);
     }
@@ -160,32 +160,32 @@ TARGET CK_INLINE void NAME(split_q4_k)(const uint8_t *source, size_t blocks, ggm
     const block_q4_k *block = (const block_q4_k *)source;
     (void)blocks;
     UNROLLED for (int k = 0; k < 4; k++) {
-        const NAME(bytes32) both = BYTES32(block->codes + 32 * k);
+        const NAME(bytes32) both = BYTES32(block->qs + 32 * k);
         STORE32(parts->codes + 64 * k, both & 15);
         STORE32(parts->codes + 64 * k + 32, both >> 4);
     }
-    NAME(split_six_bits)(block->scales, NAME(half_of)(block->d), NAME(half_of)(block->m), parts);
+    NAME(split_six_bits)(block->scales, NAME(half_of)(block->d), NAME(half_of)(block->dmin), parts);
 }
 
 TARGET CK_INLINE void NAME(split_q5_k)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
     const block_q5_k *block = (const block_q5_k *)source;
     (void)blocks;
-    const NAME(bytes32) high = BYTES32(block->high);
+    const NAME(bytes32) high = BYTES32(block->qh);
     UNROLLED for (int k = 0; k < 4; k++) {
-        const NAME(bytes32) both = BYTES32(block->codes + 32 * k);
+        const NAME(bytes32) both = BYTES32(block->qs + 32 * k);
         STORE32(parts->codes + 64 * k, (both & 15) | (high >> 2 * k & 1) << 4);
         STORE32(parts->codes + 64 * k + 32, both >> 4 | (high >> (2 * k + 1) & 1) << 4);
     }
-    NAME(split_six_bits)(block->scales, NAME(half_of)(block->d), NAME(half_of)(block->m), parts);
+    NAME(split_six_bits)(block->scales, NAME(half_of)(block->d), NAME(half_of)(block->dmin), parts);
 }
 
 TARGET CK_INLINE void NAME(split_q6_k)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
     const block_q6_k *block = (const block_q6_k *)source;
     (void)blocks;
     UNROLLED for (int half = 0; half < 2; half++) {
-        const NAME(bytes32) high = BYTES32(block->high + 32 * half);
+        const NAME(bytes32) high = BYTES32(block->qh + 32 * half);
         UNROLLED for (int k = 0; k < 4; k++) {
-            const NAME(bytes32) low = BYTES32(block->low + 64 * half + k % 2 * 32);
+            const NAME(bytes32) low = BYTES32(block->ql + 64 * half + k % 2 * 32);
             STORE32(parts->codes + 128 * half + 32 * k, ((low >> k / 2 * 4 & 15) | (high >> 2 * k & 3) << 4) - 32);
         }
     }
@@ -198,9 +198,9 @@ TARGET CK_INLINE void NAME(split_iq4_xs)(const uint8_t *source, size_t blocks, g
     (void)blocks;
     const float d = NAME(half_of)(block->d);
     UNROLLED for (int part = 0; part < 8; part++) {
-        const int scale = (block->low[part / 2] >> part % 2 * 4 & 15) | (block->high >> 2 * part & 3) << 4;
+        const int scale = (block->scales_l[part / 2] >> part % 2 * 4 & 15) | (block->scales_h >> 2 * part & 3) << 4;
         parts->scales[part] = d * (float)(scale - 32);
-        UNEVEN(block->codes + 16 * part, parts->codes + 32 * part)
+        UNEVEN(block->qs + 16 * part, parts->codes + 32 * part)
     }
 }
 
@@ -210,13 +210,13 @@ TARGET CK_INLINE void NAME(split_iq4_xs)(const uint8_t *source, size_t blocks, g
 TARGET CK_INLINE void NAME(split_tq1_0)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
     const block_tq1_0 *block = (const block_tq1_0 *)source;
     (void)blocks;
-    NAME(bytes32) first = BYTES32(block->codes);
-    NAME(bytes16) second = BYTES16(block->codes + 32);
+    NAME(bytes32) first = BYTES32(block->qs);
+    NAME(bytes16) second = BYTES16(block->qs + 32);
     UNROLLED for (int digit = 0; digit < 5; digit++, first *= 3) STORE32(parts->codes + 32 * digit, DIGITS(NAME(bytes32), first));
     UNROLLED for (int digit = 0; digit < 5; digit++, second *= 3)
         STORE16(parts->codes + 160 + 16 * digit, DIGITS(NAME(bytes16), second));
     uint32_t rest;
-    ck_copy(&rest, block->rest, sizeof rest);
+    ck_copy(&rest, block->qh, sizeof rest);
     typedef uint32_t words4 __attribute__((ext_vector_type(4)));
     const NAME(bytes16) powers = (NAME(bytes16))(words4){0x01010101u, 0x03030303u, 0x09090909u, 0x1B1B1B1Bu};
     const NAME(bytes16) last = (NAME(bytes16))(words4)rest * powers;
@@ -229,7 +229,7 @@ TARGET CK_INLINE void NAME(split_tq2_0)(const uint8_t *source, size_t blocks, gg
     const block_tq2_0 *block = (const block_tq2_0 *)source;
     (void)blocks;
     UNROLLED for (int half = 0; half < 2; half++) {
-        const NAME(bytes32) packed = BYTES32(block->codes + 32 * half);
+        const NAME(bytes32) packed = BYTES32(block->qs + 32 * half);
         UNROLLED for (int k = 0; k < 4; k++) STORE32(parts->codes + 128 * half + 32 * k, (packed >> 2 * k & 3) - 1);
     }
     const float d = NAME(half_of)(block->d);
