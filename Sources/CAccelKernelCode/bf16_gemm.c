@@ -1,5 +1,5 @@
 // The matrix product of rows of bfloat16 with panels of bfloat16. Both are padded with zeros to a multiple of 32 numbers.
-#include "internal.h"
+#include "panels.h"
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
@@ -8,7 +8,6 @@
 // rounding errors grow with the number of parts, not of products.
 #define DEPTH_BLOCK 384
 
-#define UNROLLED _Pragma("clang loop unroll(full)")
 #define EACH_ROW UNROLLED for (int r = 0; r < rows; r++)
 
 /// Two numbers, read as one of 32 bits.

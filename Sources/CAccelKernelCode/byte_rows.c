@@ -1,5 +1,5 @@
 // Rows of 8-bit codes that end with the bytes of their scale, a float32: key/value caches of int8.
-#include "internal.h"
+#include "row_parts.h"
 
 // Each operation rounds once, on every instruction set.
 #pragma clang fp contract(off)

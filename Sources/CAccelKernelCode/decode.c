@@ -1,5 +1,5 @@
 // Decodes stored codes of a weight to float32.
-#include "internal.h"
+#include "planes.h"
 
 // The difference and the product of a weight are rounded separately on every instruction set.
 #pragma clang fp contract(off)

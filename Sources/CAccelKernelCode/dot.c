@@ -1,7 +1,7 @@
 // Dot products of many rows of weights with one vector: the main work of a decode step. Weights are decoded in
 // registers, so memory is read once and never written.
 #include "../CAccelKernels/half.h"
-#include "internal.h"
+#include "fused.h"
 #include "planes.h"
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
@@ -15,6 +15,11 @@ static inline int block_shift(size_t block, size_t unit) {
     int shift = 0;
     while (unit << shift < block) shift++;
     return shift;
+}
+
+CK_INLINE const float *planes_plain(const float *table, float *buffer) {
+    (void)buffer;
+    return table;
 }
 
 #if CK_ARM
@@ -81,19 +86,10 @@ void widen_plain(const uint8_t *from, size_t count, float *target) {
         target[i] = widen_f16(half);
     }
 }
-#define NAME(x) x##_plain
-#define TARGET
-#define TABLE(table, buffer) ((void)(buffer), (table))
-#define ADD_ENTRIES add_entries_plain
-#define WIDEN_F16 widen_plain
-#define LINEAR_BY_TABLE 0
-#define TILE_ROWS 2
-#define TILE_VECTORS 3
-#include "dot_body.h"
 
 #if CK_X86
 
-static inline const float *planes_avx2(const float *table, float *buffer) {
+CK_INLINE const float *planes_avx2(const float *table, float *buffer) {
     return (const float *)by_bytes(table, 16, (uint8_t *)buffer);
 }
 
@@ -144,15 +140,11 @@ CK_TARGET_AVX2 CK_INLINE void widen_avx2(const uint8_t *from, size_t count, floa
         ck_copy(target, &wide, 4 * count);
     }
 }
-#define NAME(x) x##_avx2
-#define TARGET CK_TARGET_AVX2
-#define TABLE planes_avx2
-#define ADD_ENTRIES add_entries_avx2
-#define WIDEN_F16 widen_avx2
-#define LINEAR_BY_TABLE 0
-#define TILE_ROWS 2
-#define TILE_VECTORS 3
-#include "dot_body.h"
+
+CK_INLINE const float *planes_avx512(const float *table, float *buffer) {
+    (void)buffer;
+    return table;
+}
 
 CK_TARGET_AVX512 CK_INLINE void add_entries_avx512(const float *x, const uint32_t *words, const float *table, float *even,
                                                    float *odd) {
@@ -174,17 +166,11 @@ CK_TARGET_AVX512 CK_INLINE void widen_avx512(const uint8_t *from, size_t count, 
     else
         widen_avx2(from, count, target);
 }
-#define NAME(x) x##_avx512
-#define TARGET CK_TARGET_AVX512
-#define TABLE(table, buffer) ((void)(buffer), (table))
-#define ADD_ENTRIES add_entries_avx512
-#define WIDEN_F16 widen_avx512
-#define LINEAR_BY_TABLE 1
-#define TILE_ROWS 4
-#define TILE_VECTORS 4
-#include "dot_body.h"
 
 #endif
+
+#define BODY "dot_body.h"
+#include "each_set.h"
 
 size_t ck_interleaved_count(size_t count) { return (count + 127) / 128 * 128; }
 

@@ -1,16 +1,18 @@
-// Dot products of rows of weights with one vector, for one instruction set. Included once for each, with these defined:
-//   NAME(x)   the function's name for this set      TARGET    its target attribute
-//   TABLE(table, buffer)                       a table of 16 entries in the order in which ADD_ENTRIES reads it
-//   ADD_ENTRIES(x, words, table, even, odd)    of 16 words of 8 codes, adds the products of the entries of code c of all words
+// Dot products of rows of weights with one vector, for one instruction set. Included once for each, with NAME(x), TARGET and SET_BYTES
+// defined, and with these functions for the set:
+//   planes(table, buffer)                      a table of 16 entries in the order in which `add_entries` reads it
+//   add_entries(x, words, table, even, odd)    of 16 words of 8 codes, adds the products of the entries of code c of all words
 //                                              and of x[16 * c ..< 16 * (c + 1)] to 16 sums, of even or of odd codes
-//   WIDEN_F16(from, count, target)             1, 2, 4, 8 or 16 numbers of float16, which may be unaligned, as float32
-//   LINEAR_BY_TABLE                            whether a table is the faster way from codes to numbers, too
-//   TILE_ROWS, TILE_VECTORS                    rows and vectors of a tile of `dot_many`, whose sums stay in registers
+//   widen(from, count, target)                 1, 2, 4, 8 or 16 numbers of float16, which may be unaligned, as float32
 //
 // A row's products are added in two vectors of 16 sums, for every set and independently of the other rows, so all sets
 // give the same bits. The end of a row is padded with zeros to whole vectors.
 
 #include "sums_body.h"
+
+// Rows and vectors of a tile of `dot_many`, whose sums stay in registers.
+#define TILE_ROWS (SET_BYTES == 64 ? 4 : 2)
+#define TILE_VECTORS (SET_BYTES == 64 ? 4 : 3)
 
 typedef float NAME(two) __attribute__((ext_vector_type(2), aligned(4)));
 typedef int32_t NAME(ints) __attribute__((ext_vector_type(16), aligned(4)));
@@ -54,7 +56,7 @@ TARGET CK_INLINE void NAME(float_rows)(const float *x, const float *w, size_t st
 /// Sixteen numbers of two bytes as float32.
 TARGET CK_INLINE void NAME(wide)(const uint16_t *halves, FLOATS *target, const int is_bfloat) {
     if (is_bfloat) *target = (FLOATS)(__builtin_convertvector(*(const NAME(shorts) *)halves, NAME(words)) << 16);
-    else WIDEN_F16((const uint8_t *)halves, 16, (float *)target);
+    else NAME(widen)((const uint8_t *)halves, 16, (float *)target);
 }
 
 TARGET CK_INLINE void NAME(half_step)(const float *x, const uint16_t *w, FLOATS *even, FLOATS *odd, const int is_bfloat) {
@@ -282,7 +284,7 @@ TARGET CK_INLINE void NAME(sum_rows)(const float *weights, const void *rows, siz
             float weight = weights[row], value;
             if (weight == 0) continue;
             if (size == 1) value = ((const int8_t *)own)[column], weight *= byte_row_scale(own, columns);
-            else if (size == 2) WIDEN_F16((const uint8_t *)((const uint16_t *)(const void *)own + column), 1, &value);
+            else if (size == 2) NAME(widen)((const uint8_t *)((const uint16_t *)(const void *)own + column), 1, &value);
             else value = ((const float *)(const void *)own)[column];
             sum = __builtin_fmaf(value, weight, sum);
         }
@@ -306,10 +308,6 @@ TARGET static void NAME(weighted_sum_byte_rows)(const float *weights, const int8
 }
 
 #include "sums_end.h"
-#undef TABLE
-#undef ADD_ENTRIES
-#undef WIDEN_F16
-#undef LINEAR_BY_TABLE
 #undef TILE_ROWS
 #undef TILE_VECTORS
 #undef SUM_ROWS_BY_BLOCKS

@@ -20,7 +20,7 @@ TARGET CK_INLINE void NAME(values_of_bytes)(const uint8_t *codes, uint8_t zero, 
         const NAME(shorts) magnitudes = halves & 0x7F00, are_nan = (NAME(shorts))(magnitudes == 0x7F00);
         halves = (halves & 0x8000) | magnitudes >> 1 | (are_nan & 0x7E00);
     }
-    WIDEN_F16((const uint8_t *)&halves, 16, (float *)values);
+    NAME(widen)((const uint8_t *)&halves, 16, (float *)values);
 }
 
 /// Adds the products of 16 columns of codes of one byte.

@@ -31,7 +31,7 @@ TARGET CK_INLINE void NAME(widen_bfloats)(const uint8_t *from, size_t count, flo
 TARGET CK_INLINE void NAME(read_scales)(const NAME(scales) *scales, size_t row, size_t first, size_t count, float *target,
                                         const ck_type scale_type) {
     const size_t at = row * scales->stride + first;
-    if (scale_type == CK_F16) WIDEN_F16(scales->bytes + 2 * at, count, target);
+    if (scale_type == CK_F16) NAME(widen)(scales->bytes + 2 * at, count, target);
     else if (scale_type == CK_BF16) NAME(widen_bfloats)(scales->bytes + 2 * at, count, target);
     else ck_copy(target, scales->bytes + 4 * at, 4 * count);
 }
@@ -64,7 +64,7 @@ TARGET CK_INLINE float NAME(scale)(const NAME(scales) *scales, size_t row, size_
 
 /// Rows of codes of four bits, and what stands for a code.
 typedef struct {
-    /// The entry of each code, as TABLE leaves it; NULL for numbers.
+    /// The entry of each code, as `planes` leaves it; NULL for numbers.
     const float *table;
     /// For numbers: what the codes of a word are flipped by to be in two's complement.
     uint32_t flips;
@@ -95,7 +95,7 @@ TARGET CK_INLINE void NAME(codes4_products)(const float *x, const NAME(words) *c
             else even = FMA(numbers, AT(x + 16 * code), even);
         }
     } else {
-        ADD_ENTRIES(x, (const uint32_t *)codes, values->table, (float *)&even, (float *)&odd);
+        NAME(add_entries)(x, (const uint32_t *)codes, values->table, (float *)&even, (float *)&odd);
     }
     *products = even + odd;
 }
@@ -192,7 +192,7 @@ TARGET static void NAME(dot_codes4)(const float *x, const uint8_t *codes, size_t
                                     const float *table, const void *scales, ck_type type, size_t blocks, size_t block,
                                     float *target) {
     float buffer[16];
-    NAME(nibbles) values = {.table = TABLE(table, buffer)};
+    NAME(nibbles) values = {.table = NAME(planes)(table, buffer)};
     const NAME(scales) all = {scales, blocks, blocks};
     if (type == CK_F16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, CK_F16);
     else if (type == CK_BF16) NAME(codes4)(x, codes, stride, rows, count, &values, &all, block, target, 0, CK_BF16);
@@ -204,7 +204,8 @@ TARGET static void NAME(dot_nibbles)(const float *x, const uint8_t *codes, size_
                                      float *target) {
     static const float numbers[2][16] = {{0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1},
                                          {-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7}};
-    if (LINEAR_BY_TABLE) {
+    // There a table is the faster way from codes to numbers, too.
+    if (SET_BYTES == 64) {
         NAME(dot_codes4)(x, codes, stride, rows, count, numbers[is_biased ? 1 : 0], scales, type, blocks, block, target);
         return;
     }

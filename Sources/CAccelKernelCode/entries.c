@@ -4,9 +4,7 @@
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)
 
-CK_INLINE void add_looked_up_plain(const float *x, const uint8_t *codes, const void *table, float *even, float *odd,
-                                   const int bits) {
-    (void)bits;
+CK_INLINE void add_looked_up_one_by_one(const float *x, const uint8_t *codes, const void *table, float *even, float *odd) {
     for (int i = 0; i < 64; i++) {
         float *sum = (i & 16 ? odd : even) + i % 16;
         *sum = __builtin_fmaf(((const float *)table)[codes[i]], x[i], *sum);
@@ -15,10 +13,12 @@ CK_INLINE void add_looked_up_plain(const float *x, const uint8_t *codes, const v
 
 #if CK_ARM
 
-CK_INLINE void add_looked_up_neon(const float *x, const uint8_t *codes, const void *table, float *even, float *odd,
-                                  const int bits) {
+CK_INLINE int reads_bytes_plain(const int bits) { return bits != 8; }
+
+CK_INLINE void add_looked_up_plain(const float *x, const uint8_t *codes, const void *table, float *even, float *odd,
+                                   const int bits) {
     if (bits == 8) {
-        add_looked_up_plain(x, codes, table, even, odd, bits);
+        add_looked_up_one_by_one(x, codes, table, even, odd);
         return;
     }
     const uint8_t *planes = table;
@@ -45,23 +45,25 @@ CK_INLINE void add_looked_up_neon(const float *x, const uint8_t *codes, const vo
         }
     }
 }
-#define NAME(x) x##_plain
-#define TARGET
-#define BYTES(bits) ((bits) != 8)
-#define ADD_LOOKED_UP add_looked_up_neon
-#include "entries_body.h"
 
 #else
 
-#define NAME(x) x##_plain
-#define TARGET
-#define BYTES(bits) 0
-#define ADD_LOOKED_UP add_looked_up_plain
-#include "entries_body.h"
+CK_INLINE int reads_bytes_plain(const int bits) {
+    (void)bits;
+    return 0;
+}
+
+CK_INLINE void add_looked_up_plain(const float *x, const uint8_t *codes, const void *table, float *even, float *odd,
+                                   const int bits) {
+    (void)bits;
+    add_looked_up_one_by_one(x, codes, table, even, odd);
+}
 
 #endif
 
 #if CK_X86
+
+CK_INLINE int reads_bytes_avx2(const int bits) { return bits != 8; }
 
 CK_TARGET_AVX2 CK_INLINE void add_looked_up_avx2(const float *x, const uint8_t *codes, const void *table, float *even,
                                                  float *odd, const int bits) {
@@ -83,11 +85,11 @@ CK_TARGET_AVX2 CK_INLINE void add_looked_up_avx2(const float *x, const uint8_t *
         }
     }
 }
-#define NAME(x) x##_avx2
-#define TARGET CK_TARGET_AVX2
-#define BYTES(bits) ((bits) != 8)
-#define ADD_LOOKED_UP add_looked_up_avx2
-#include "entries_body.h"
+
+CK_INLINE int reads_bytes_avx512(const int bits) {
+    (void)bits;
+    return 0;
+}
 
 CK_TARGET_AVX512 CK_INLINE void add_looked_up_avx512(const float *x, const uint8_t *codes, const void *table, float *even,
                                                      float *odd, const int bits) {
@@ -110,11 +112,8 @@ CK_TARGET_AVX512 CK_INLINE void add_looked_up_avx512(const float *x, const uint8
         _mm512_storeu_ps(sums, _mm512_fmadd_ps(found, _mm512_loadu_ps(x + i), _mm512_loadu_ps(sums)));
     }
 }
-#define NAME(x) x##_avx512
-#define TARGET CK_TARGET_AVX512
-#define BYTES(bits) 0
-#define ADD_LOOKED_UP add_looked_up_avx512
-#include "entries_body.h"
+
+CK_INLINE int reads_bytes_vbmi(const int bits) { return bits != 4; }
 
 CK_TARGET_VBMI CK_INLINE void add_looked_up_vbmi(const float *x, const uint8_t *codes, const void *table, float *even,
                                                  float *odd, const int bits) {
@@ -149,12 +148,15 @@ CK_TARGET_VBMI CK_INLINE void add_looked_up_vbmi(const float *x, const uint8_t *
         _mm512_storeu_ps(odd, _mm512_fmadd_ps(second, _mm512_loadu_ps(at + 16), _mm512_loadu_ps(odd)));
     }
 }
+#endif
+
+#define BODY "entries_body.h"
+#include "each_set.h"
+
+#if CK_X86
 #define NAME(x) x##_vbmi
 #define TARGET CK_TARGET_VBMI
-#define BYTES(bits) ((bits) != 4)
-#define ADD_LOOKED_UP add_looked_up_vbmi
 #include "entries_body.h"
-
 #endif
 
 void ck_dot_entries(const float *x, const uint8_t *codes, size_t stride, size_t rows, size_t count, const float *table,

@@ -1,9 +1,8 @@
 // Dot products of rows with one vector, where codes of one byte stand for entries of a table, for one instruction set.
-// Included by entries.c once for each, with these defined:
-//   NAME(x)   the function's name for this set      TARGET    its target attribute
-//   BYTES(bits)                                 whether tables for so many bits are read by the bytes of their entries
-//   ADD_LOOKED_UP(x, codes, table, even, odd, bits)    of 64 codes, adds the products of their entries and of x to 16 sums:
-//                                               the first and third 16 to `even`, the others to `odd`
+// Included by entries.c once for each, with NAME(x) and TARGET defined, and with these functions for the set:
+//   reads_bytes(bits)                                  whether tables for so many bits are read by the bytes of their entries
+//   add_looked_up(x, codes, table, even, odd, bits)    of 64 codes, adds the products of their entries and of x to 16 sums: the first
+//                                                      and third 16 to `even`, the others to `odd`
 //
 // Products are added in the order of `ck_dot`, so the sums have the bits of decoding the rows first.
 
@@ -16,7 +15,7 @@ TARGET CK_INLINE void NAME(entries_row)(const float *x, const uint8_t *codes, si
     for (; i + 64 <= count; i += 64) {
         // Unpacked codes are in the cache. To prefetch behind them would take lines that another thread writes.
         if (bits == 8) prefetch_codes(codes + i);
-        ADD_LOOKED_UP(x + i, codes + i, ordered, (float *)&even, (float *)&odd, bits);
+        NAME(add_looked_up)(x + i, codes + i, ordered, (float *)&even, (float *)&odd, bits);
     }
     for (; i < count; i += 32) {
         float values[32] = {0}, xs[32] = {0};
@@ -38,13 +37,13 @@ TARGET static void NAME(dot_entries)(const float *x, const uint8_t *codes, size_
     if (bits <= 4) {
         // A smaller table is read as far as it goes.
         for (size_t i = 0; i < 16; i++) sixteen[i] = i >> bits ? 0 : table[i];
-        const void *ordered = BYTES(4) ? (const void *)by_bytes(sixteen, 16, buffer) : sixteen;
+        const void *ordered = NAME(reads_bytes)(4) ? (const void *)by_bytes(sixteen, 16, buffer) : sixteen;
         SUM_ROWS(ROW_OF_4)
     } else if (bits == 6) {
-        const void *ordered = BYTES(6) ? (const void *)by_bytes(table, 64, buffer) : table;
+        const void *ordered = NAME(reads_bytes)(6) ? (const void *)by_bytes(table, 64, buffer) : table;
         SUM_ROWS(ROW_OF_6)
     } else {
-        const void *ordered = BYTES(8) ? (const void *)by_bytes(table, 256, buffer) : table;
+        const void *ordered = NAME(reads_bytes)(8) ? (const void *)by_bytes(table, 256, buffer) : table;
         SUM_ROWS(ROW_OF_8)
     }
 #undef ROW
@@ -54,5 +53,3 @@ TARGET static void NAME(dot_entries)(const float *x, const uint8_t *codes, size_
 }
 
 #include "sums_end.h"
-#undef BYTES
-#undef ADD_LOOKED_UP

@@ -3,6 +3,8 @@
 // The body uses vectors of 16, which the compiler splits for the instruction set. The same operations run in the
 // same order everywhere, so all sets give the same bits.
 
+#include "fused.h"
+
 typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
 typedef double NAME(doubles) __attribute__((ext_vector_type(16), aligned(8)));
 typedef int32_t NAME(ints) __attribute__((ext_vector_type(16), aligned(4)));

@@ -1,5 +1,5 @@
 // Products that are added with one rounding, on processors without an instruction for it.
-#include "internal.h"
+#include "fused.h"
 
 #if CK_X86
 

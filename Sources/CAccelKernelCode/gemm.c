@@ -1,5 +1,5 @@
 // The matrix product of float32, panel by panel.
-#include "internal.h"
+#include "panels.h"
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)

@@ -1,5 +1,5 @@
 // The matrix product of float64: for reference runs, whose factors are float32 numbers, and for Cholesky factors.
-#include "internal.h"
+#include "panels.h"
 
 #pragma clang fp contract(off)
 

@@ -1,8 +1,4 @@
-// Products of rows of ggml's blocks with a vector, and their floats, for one instruction set. ggml_parts.c includes it once for each,
-// with these defined:
-//   NAME(x)   the function's name for this set      TARGET    its target attribute
-//   LOOK_UP(table, codes)                           the bytes of a table of 16 by codes of 0...15, 16 at a time
-//   WIDEN_8(halves, target)                         eight numbers of float16 as float32
+// Products of rows of ggml's blocks with a vector, and their floats, for one instruction set, which NAME and TARGET select.
 //
 // A row's products are added in vectors of 16 sums, in the same order on every set, so all sets give the same bits.
 
@@ -58,45 +54,45 @@ TARGET CK_INLINE void NAME(write_floats)(const ggml_parts *parts, size_t weights
 }
 
 /// Calls `body` with each SPLIT weights of some rows in `parts`: with the block that they begin with, and their number.
-#define EACH_SPLIT(type, weights, rows, body)                                                                           \
-    {                                                                                                               \
-        const size_t at_once = SPLIT / (weights);                                                                   \
-        for (size_t block = 0; block < blocks; block += at_once) {                                                  \
-            ggml_parts parts[2];                                                                                    \
-            const size_t left = blocks - block < at_once ? blocks - block : at_once, count = left * (weights);      \
-            UNROLLED for (size_t r = 0; r < rows; r++) {                                                            \
-                const uint8_t *own = codes + r * stride + block * sizeof(block_##type);                             \
+#define EACH_SPLIT(type, weights, rows, body)                                                                        \
+    {                                                                                                                \
+        const size_t at_once = SPLIT / (weights);                                                                    \
+        for (size_t block = 0; block < blocks; block += at_once) {                                                   \
+            ggml_parts parts[2];                                                                                     \
+            const size_t left = blocks - block < at_once ? blocks - block : at_once, count = left * (weights);       \
+            UNROLLED for (size_t r = 0; r < rows; r++) {                                                             \
+                const uint8_t *own = codes + r * stride + block * sizeof(block_##type);                              \
                 for (size_t line = 0; line < at_once * sizeof(block_##type); line += 64) prefetch_codes(own + line); \
-                if (left == at_once) NAME(split_##type)(own, at_once, &parts[r]);                                   \
-                else NAME(split_##type)(own, left, &parts[r]);                                                      \
-            }                                                                                                       \
-            body                                                                                                    \
-        }                                                                                                           \
+                if (left == at_once) NAME(split_##type)(own, at_once, &parts[r]);                                    \
+                else NAME(split_##type)(own, left, &parts[r]);                                                       \
+            }                                                                                                        \
+            body                                                                                                     \
+        }                                                                                                            \
     }
 
 /// The sums of one or two rows by lanes, and the floats of a row.
-#define ROW(NUMBER, type, weights, size, has_minima)                                                                \
-    TARGET CK_INLINE void NAME(rows_##type)(const float *x, const float *part_sums, const uint8_t *codes, size_t stride, \
-                                            size_t blocks, FLOATS *lanes, const size_t rows) {                      \
-        FLOATS sums[2][2] = {{0, 0}, {0, 0}}, shifts[2] = {0, 0};                                                   \
-        EACH_SPLIT(type, weights, rows, {                                                                           \
-            NAME(add_products)(x + block * (weights), parts, count / size, sums, size, rows);                       \
-            UNROLLED for (size_t r = 0; has_minima && r < rows; r++)                                                \
-                NAME(subtract_minima)(part_sums + block * (weights) / size, &parts[r], count / size, &shifts[r]);   \
-        })                                                                                                          \
-        UNROLLED for (size_t r = 0; r < rows; r++) {                                                                \
-            lanes[r] = sums[r][0] + sums[r][1];                                                                     \
-            if (has_minima) lanes[r] += shifts[r];                                                                  \
-        }                                                                                                           \
-        (void)part_sums;                                                                                            \
-    }                                                                                                               \
-    TARGET static void NAME(row_##type)(const float *x, const float *part_sums, const uint8_t *codes, size_t stride, \
-                                        size_t blocks, FLOATS *lanes, int is_pair) {                                \
-        if (is_pair) NAME(rows_##type)(x, part_sums, codes, stride, blocks, lanes, 2);                              \
-        else NAME(rows_##type)(x, part_sums, codes, stride, blocks, lanes, 1);                                      \
-    }                                                                                                               \
-    TARGET static void NAME(floats_##type)(const uint8_t *codes, size_t blocks, float *target) {                    \
-        const size_t stride = 0;                                                                                    \
+#define ROW(NUMBER, type, weights, size, has_minima)                                                                      \
+    TARGET CK_INLINE void NAME(rows_##type)(const float *x, const float *part_sums, const uint8_t *codes, size_t stride,  \
+                                            size_t blocks, FLOATS *lanes, const size_t rows) {                            \
+        FLOATS sums[2][2] = {{0, 0}, {0, 0}}, shifts[2] = {0, 0};                                                         \
+        EACH_SPLIT(type, weights, rows, {                                                                                 \
+            NAME(add_products)(x + block * (weights), parts, count / size, sums, size, rows);                             \
+            UNROLLED for (size_t r = 0; has_minima && r < rows; r++)                                                      \
+                NAME(subtract_minima)(part_sums + block * (weights) / size, &parts[r], count / size, &shifts[r]);         \
+        })                                                                                                                \
+        UNROLLED for (size_t r = 0; r < rows; r++) {                                                                      \
+            lanes[r] = sums[r][0] + sums[r][1];                                                                           \
+            if (has_minima) lanes[r] += shifts[r];                                                                        \
+        }                                                                                                                 \
+        (void)part_sums;                                                                                                  \
+    }                                                                                                                     \
+    TARGET static void NAME(row_##type)(const float *x, const float *part_sums, const uint8_t *codes, size_t stride,      \
+                                        size_t blocks, FLOATS *lanes, int is_pair) {                                      \
+        if (is_pair) NAME(rows_##type)(x, part_sums, codes, stride, blocks, lanes, 2);                                    \
+        else NAME(rows_##type)(x, part_sums, codes, stride, blocks, lanes, 1);                                            \
+    }                                                                                                                     \
+    TARGET static void NAME(floats_##type)(const uint8_t *codes, size_t blocks, float *target) {                          \
+        const size_t stride = 0;                                                                                          \
         EACH_SPLIT(type, weights, 1, { NAME(write_floats)(parts, count, target + block * (weights), size, has_minima); }) \
     }
 
@@ -142,5 +138,4 @@ TARGET static void NAME(ggml_floats)(ck_ggml_type type, const uint8_t *codes, si
 #undef CODES_AT
 #undef EACH_SPLIT
 #undef ROW
-#undef LOOK_UP
 #include "sums_end.h"

@@ -39,7 +39,7 @@ TARGET CK_INLINE void NAME(halves_of_blocks)(const uint8_t *at, size_t size, siz
     } else {
         for (size_t i = 0; i < blocks; i++) ck_copy(halves + i, at + i * size, 2);
     }
-    WIDEN_8(halves, target);
+    NAME(widen_8)(halves, target);
 }
 
 /// The scales of some blocks, and their codes: for block i, `make` computes `codes`.
@@ -83,11 +83,15 @@ TARGET CK_INLINE void NAME(split_q5_1)(const uint8_t *source, size_t blocks, ggm
 }
 
 /// The codes of 16 bytes of nibbles, as numbers of IQ4.
-#define UNEVEN(packed, target)                                      \
-    {                                                               \
-        const NAME(bytes16) both = BYTES16(packed);                 \
-        STORE16(target, LOOK_UP(kvalues_iq4nl, both & 15));         \
-        STORE16((target) + 16, LOOK_UP(kvalues_iq4nl, both >> 4));  \
+#define UNEVEN(packed, target)                              \
+    {                                                       \
+        const NAME(bytes16) both = BYTES16(packed);         \
+        u8x16 found = both & 15;                            \
+        NAME(look_up_16)(kvalues_iq4nl, &found, &found);    \
+        STORE16(target, found);                             \
+        found = both >> 4;                                  \
+        NAME(look_up_16)(kvalues_iq4nl, &found, &found);    \
+        STORE16((target) + 16, found);                      \
     }
 
 TARGET CK_INLINE void NAME(split_iq4_nl)(const uint8_t *source, size_t blocks, ggml_parts *parts) {
@@ -103,7 +107,7 @@ TARGET CK_INLINE void NAME(split_iq4_nl)(const uint8_t *source, size_t blocks, g
 TARGET CK_INLINE float NAME(half_of)(uint16_t half) {
     uint16_t halves[8] = {half};
     float wide[8];
-    WIDEN_8(halves, wide);
+    NAME(widen_8)(halves, wide);
     return wide[0];
 }
 

@@ -1,6 +1,11 @@
 // The matrix product of rows that are rounded to 8 bits with panels of codes. Sums of products are whole numbers, so that
 // they are exact on every instruction set; scales come in block by block, in one order.
-#include "internal.h"
+#include "panels.h"
+
+/// Two steps of 16 bits, read as one number of 32 bits.
+typedef int32_t int_at_2 __attribute__((aligned(2), may_alias));
+/// Four step codes, read as one number of 32 bits.
+typedef int32_t int_at_1 __attribute__((aligned(1), may_alias));
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)

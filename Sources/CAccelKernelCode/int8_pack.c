@@ -1,5 +1,5 @@
 // Codes of weights packed to panels, as the products of ck_gemm_int8 read them.
-#include "internal.h"
+#include "panels.h"
 
 size_t ck_int8_panel_bytes(size_t depth) { return (depth + 3) / 4 * 4 * PANEL_WIDTH; }
 

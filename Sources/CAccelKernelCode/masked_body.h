@@ -1,7 +1,6 @@
-// Dot products of rows of kept weights with one vector, for one instruction set. Included by sparse.c once for each, with these
-// defined:
-//   NAME(x)   the function's name for this set      TARGET    its target attribute
-//   EXPAND(values, mask, target)    16 floats: the next of 16 values where a bit is set, else 0
+// Dot products of rows of kept weights with one vector, for one instruction set. Included by sparse.c once for each, with NAME(x) and
+// TARGET defined, and with this function for the set:
+//   sixteen(values, mask, target)   16 floats: the next of 16 values where a bit is set, else 0
 //
 // Products are added in the order of `ck_dot`, so the sums have the bits of expanding the rows first.
 
@@ -17,7 +16,7 @@ TARGET CK_INLINE void NAME(masked_row)(const float *x, const float *values, cons
 #pragma clang loop unroll(full)
         for (int half = 0; half < 2; half++, bits >>= 16) {
             FLOATS own;
-            EXPAND(values, (uint16_t)bits, (float *)&own);
+            NAME(sixteen)(values, (uint16_t)bits, (float *)&own);
             sums[half] = FMA(own, AT(x + i + 16 * (size_t)half), sums[half]);
             values += __builtin_popcount(bits & 0xFFFF);
         }
@@ -40,4 +39,3 @@ TARGET static void NAME(dot_masked)(const float *x, const float *values, const v
 }
 
 #include "sums_end.h"
-#undef EXPAND

@@ -1,6 +1,4 @@
-// ck_quantize_nibbles for one instruction set; included after quantize_body.h. NARROW_F16(v, p) rounds the sixteen
-// values of v to float16 at p; FUSED(a, b, c) is a * b + c, rounded once or twice; FROM_INTEGER(x) is x less the
-// nearest integer.
+// ck_quantize_nibbles for one instruction set; included by quantize_body.h.
 
 /// Finds the smallest and the largest of 0 and a block's values in each lane, as integers that are ordered like the
 /// values. The block is whole vectors.
@@ -74,8 +72,8 @@ TARGET CK_INLINE int NAME(block_scales)(const i32x16 *lows, const i32x16 *highs,
     *units = isEmpty ? one : -low > high ? -low : -high;
     if (halves) {
         uint16_t bits[32];
-        NARROW_F16(first, bits);
-        NARROW_F16(second, bits + 16);
+        NAME(narrow_16)(&first, bits);
+        NAME(narrow_16)(&second, bits + 16);
         NAME(widen)((const uint8_t *)bits, CK_F16, &first);
         NAME(widen)((const uint8_t *)(bits + 16), CK_F16, &second);
     }
@@ -97,7 +95,9 @@ TARGET CK_INLINE void NAME(gain)(const uint8_t *p, ck_type type, size_t count, f
         f32x16 w;
         NAME(widen)(p + size * i, type, &w);
         if (wide) *(f32x16u *)(wide + i) = w;
-        f32x16 x = FROM_INTEGER(w * reciprocal), y = FROM_INTEGER(w * other_reciprocal);
+        f32x16 x = w * reciprocal, y = w * other_reciprocal;
+        NAME(fraction)(&x, &x);
+        NAME(fraction)(&y, &y);
         rests = FUSED(x, x, rests), other_rests = FUSED(y, y, other_rests);
     }
     *gain = rests * (scale * scale) - other_rests * (other * other);
@@ -114,7 +114,7 @@ TARGET CK_INLINE void NAME(nibbles_loop)(const uint8_t *p, ck_type type, size_t 
         f32x16 w, moved;
         NAME(widen)(p + size * i, type, &w);
         if (is_exact) {
-            DIVIDE(w, scale, reciprocal, moved);
+            NAME(divide)(&w, scale, reciprocal, &moved);
             if (reach) {
                 moved = moved < lowest ? lowest : moved;
                 moved = moved > highest ? highest : moved;
@@ -233,7 +233,7 @@ TARGET CK_INLINE int NAME(nibbles_all)(const uint8_t *p, ck_type type, size_t co
         const size_t first = start / block;
         if (halves) {
             uint16_t bits[16];
-            NARROW_F16(chosen, bits);
+            NAME(narrow_16)(&chosen, bits);
             for (size_t k = 0; k < 2 * blocks; k++) scales[2 * first + k] = ((const uint8_t *)bits)[k];
         } else {
             for (size_t k = 0; k < 4 * blocks; k++) scales[4 * first + k] = ((const uint8_t *)scale)[k];
@@ -261,13 +261,3 @@ TARGET static int NAME(nibbles)(const uint8_t *p, ck_type type, size_t count, si
 #undef FORM
 #undef ALL
 }
-
-#undef NAME
-#undef TARGET
-#undef WIDEN_F16
-#undef NARROW_F16
-#undef DIVIDE
-#undef FUSED
-#undef FROM_INTEGER
-#undef REDUCE_ROWS
-#undef JOIN_SUM

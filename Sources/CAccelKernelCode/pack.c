@@ -1,5 +1,5 @@
 // Packs panels: 32 rows of a weight side by side, so that the matrix product reads them in order.
-#include "internal.h"
+#include "panels.h"
 
 typedef float eight __attribute__((ext_vector_type(8), aligned(4)));
 

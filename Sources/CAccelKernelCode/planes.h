@@ -14,6 +14,13 @@ CK_INLINE const uint8_t *by_bytes(const float *table, size_t entries, uint8_t *t
 
 #if CK_X86
 
+/// The entries of eight codes, of whose bits the lowest four count: of a table of sixteen, `low` and `high`.
+CK_TARGET_AVX2 CK_INLINE __m256 entries_of_16(__m256 low, __m256 high, __m256i codes) {
+    // The permutation uses 3 bits of a code. The 4th, shifted to the sign, selects the half of the table.
+    return _mm256_blendv_ps(_mm256_permutevar8x32_ps(low, codes), _mm256_permutevar8x32_ps(high, codes),
+                            _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28)));
+}
+
 /// The bytes of one plane, of a table of 16 entries (`bits` is 4) or of 64 (6).
 CK_TARGET_AVX2 CK_INLINE __m256i bytes_of_plane(const uint8_t *plane, __m256i codes, const int bits) {
 #define PART(k) _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(plane + 16 * (k)))), codes)

@@ -2,12 +2,10 @@
 //
 // The same float32 operations in the same sixteen lanes on every instruction set (contraction is off), so codes and
 // error sums are bit-equal.
-#include "internal.h"
-#include "../CAccelKernels/half.h"
+#include "simd.h"
 
 #pragma clang fp contract(off)
 
-typedef float f32x16 __attribute__((ext_vector_type(16)));
 typedef float f32x16u __attribute__((ext_vector_type(16), aligned(1)));
 typedef double f64x16 __attribute__((ext_vector_type(16)));
 typedef int32_t i32x16 __attribute__((ext_vector_type(16)));
@@ -22,11 +20,7 @@ typedef int16_t i16x32u __attribute__((ext_vector_type(32), aligned(1)));
 typedef uint64_t u64x8 __attribute__((ext_vector_type(8)));
 typedef uint8_t u8x8 __attribute__((ext_vector_type(8)));
 typedef uint8_t u8x8u __attribute__((ext_vector_type(8), aligned(1)));
-typedef uint8_t u8x16 __attribute__((ext_vector_type(16)));
 typedef uint8_t u8x16u __attribute__((ext_vector_type(16), aligned(1)));
-
-// 1.5 * 2^23: adding it to a number rounds that to nearest even, and leaves the integer in the lowest bits.
-#define INTEGER_ROUNDER 12582912.0f
 
 // The number of values that share float32 sums of squares.
 #define PART 256
@@ -36,15 +30,8 @@ typedef struct {
     f32x16 largest;
 } error_sums;
 
-// With a fused multiply-add, the correctly rounded quotient is three operations away from the correctly rounded reciprocal
-// (Markstein, "Computation of elementary functions on the IBM RISC System/6000 processor", 1990, theorem 5).
-#define DIVIDE_FUSED(w, scale, reciprocal, quotient)                                                       \
-    {                                                                                                      \
-        f32x16 near = (w) * (reciprocal);                                                                  \
-        f32x16 rest = __builtin_elementwise_fma(-near, (f32x16)(scale), w);                                \
-        quotient = __builtin_elementwise_fma(rest, (f32x16)(reciprocal), near);                            \
-    }
-#define DIVIDE_PLAIN(w, scale, reciprocal, quotient) quotient = (w) / (scale)
+// a * b + c, rounded once, or on the plain set twice.
+#define FUSED(a, b, c) (SET_BYTES == 16 ? (a) * (b) + (c) : __builtin_elementwise_fma(a, b, c))
 
 // sum += w * w. Squares of 16-bit values are exact, so that one fused operation gives the same result on every
 // instruction set. (Squares below 2^-126 are not exact, but they vanish in the sum of a row with a scale of 2^-40 or
@@ -139,85 +126,8 @@ CK_TARGET_AVX512 CK_INLINE void sum_ratios_avx512(const int16_t *x, size_t count
 
 #endif
 
-// By many instructions for each number: not in place.
-static __attribute__((noinline)) void narrow_halves(const f32x16 *v, uint16_t *p) {
-    for (int k = 0; k < 16; k++) p[k] = narrow_f16((*v)[k]);
-}
-
-#if !CK_ARM
-static __attribute__((noinline)) void widen_halves(const uint8_t *p, f32x16 *v) {
-    for (int k = 0; k < 16; k++) {
-        uint16_t half;
-        ck_copy(&half, p + 2 * k, 2);
-        (*v)[k] = widen_f16(half);
-    }
-}
-#endif
-
-#define NAME(x) x##_plain
-#define SUM_RATIOS sum_ratios_plain
-#define TARGET
-#define DIVIDE DIVIDE_PLAIN
-#define FUSED(a, b, c) ((a) * (b) + (c))
-#define FROM_INTEGER(x) ((x) - (((x) + INTEGER_ROUNDER) - INTEGER_ROUNDER))
-#define NARROW_F16(v, p) narrow_halves(&(v), p)
-#if CK_ARM
-#define WIDEN_F16(p, v)                                                                             \
-    {                                                                                               \
-        uint16x8_t low, high;                                                                       \
-        ck_copy(&low, p, 16);                                                                       \
-        ck_copy(&high, (p) + 16, 16);                                                               \
-        float16x8_t a = vreinterpretq_f16_u16(low), b = vreinterpretq_f16_u16(high);                \
-        float32x4_t parts[4] = {vcvt_f32_f16(vget_low_f16(a)), vcvt_high_f32_f16(a),                \
-                                vcvt_f32_f16(vget_low_f16(b)), vcvt_high_f32_f16(b)};               \
-        ck_copy(v, parts, 64);                                                                      \
-    }
-#else
-#define WIDEN_F16(p, v) widen_halves(p, v)
-#endif
-#include "quantize_body.h"
-#include "refine_body.h"
-#include "nibbles_body.h"
-
-#if CK_X86
-
-#define NAME(x) x##_avx2
-#define SUM_RATIOS sum_ratios_avx2
-#define TARGET CK_TARGET_AVX2
-#define NARROW_F16(v, p)                                                                                       \
-    {                                                                                                          \
-        __m256 parts[2];                                                                                       \
-        ck_copy(parts, &(v), 64);                                                                              \
-        _mm_storeu_si128((__m128i *)(p), _mm256_cvtps_ph(parts[0], _MM_FROUND_TO_NEAREST_INT));                \
-        _mm_storeu_si128((__m128i *)(p) + 1, _mm256_cvtps_ph(parts[1], _MM_FROUND_TO_NEAREST_INT));            \
-    }
-#define DIVIDE DIVIDE_FUSED
-#define FUSED(a, b, c) __builtin_elementwise_fma(a, b, c)
-#define FROM_INTEGER(x) ((x) - (((x) + INTEGER_ROUNDER) - INTEGER_ROUNDER))
-#define WIDEN_F16(p, v)                                                                  \
-    {                                                                                    \
-        __m256 parts[2] = {_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p))),       \
-                           _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p) + 1))};  \
-        ck_copy(v, parts, 64);                                                           \
-    }
-#include "quantize_body.h"
-#include "refine_body.h"
-#include "nibbles_body.h"
-
-#define NAME(x) x##_avx512
-#define SUM_RATIOS sum_ratios_avx512
-#define TARGET CK_TARGET_AVX512
-#define NARROW_F16(v, p) \
-    _mm256_storeu_si256((__m256i *)(p), _mm512_cvtps_ph((__m512)(v), _MM_FROUND_TO_NEAREST_INT))
-#define DIVIDE DIVIDE_FUSED
-#define FUSED(a, b, c) __builtin_elementwise_fma(a, b, c)
-#define FROM_INTEGER(x) ((f32x16)_mm512_reduce_ps((__m512)(x), _MM_FROUND_NO_EXC))
-#define WIDEN_F16(p, v) *(v) = (f32x16)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
-#include "quantize_body.h"
-#include "refine_body.h"
-#include "nibbles_body.h"
-
-#endif
+#define BODY "quantize_body.h"
+#include "each_set.h"
 
 /// Returns the float whose ordered integer is `x`.
 static float unordered(int32_t x, ck_type type) {

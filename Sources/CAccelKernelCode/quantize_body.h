@@ -1,5 +1,4 @@
-// The kernels of quantize.c for one instruction set, which NAME and TARGET select. WIDEN_F16(p, v) widens the sixteen
-// float16 values at p into *v; DIVIDE(w, scale, reciprocal, quotient) divides, correctly rounded.
+// The kernels of quantize.c for one instruction set, which NAME, TARGET and SET_BYTES select.
 
 TARGET CK_INLINE void NAME(widen)(const uint8_t *p, ck_type type, f32x16 *v) {
     if (type == CK_F32) {
@@ -7,7 +6,7 @@ TARGET CK_INLINE void NAME(widen)(const uint8_t *p, ck_type type, f32x16 *v) {
     } else if (type == CK_BF16) {
         *v = (f32x16)(__builtin_convertvector(*(const u16x16u *)p, u32x16) << 16);
     } else {
-        WIDEN_F16(p, v);
+        NAME(widen_16)(p, v);
     }
 }
 
@@ -72,7 +71,7 @@ TARGET CK_INLINE void NAME(bytes_loop)(const uint8_t *p, ck_type type, size_t co
         __builtin_prefetch(p + size * i + ahead);
         NAME(widen)(p + size * i, type, &w);
         if (is_exact) {
-            DIVIDE(w, scale, reciprocal, moved);
+            NAME(divide)(&w, scale, reciprocal, &moved);
             moved += INTEGER_ROUNDER;
         } else {
             moved = FUSED(w, (f32x16)reciprocal, (f32x16)INTEGER_ROUNDER);
@@ -123,3 +122,9 @@ TARGET static void NAME(bytes)(const uint8_t *p, ck_type type, size_t count, flo
     case CK_BF16: NAME(bytes_all)(p, CK_BF16, count, scale, codes, sums); return;
     }
 }
+
+#include "refine_body.h"
+#include "nibbles_body.h"
+
+#undef NAME
+#undef TARGET

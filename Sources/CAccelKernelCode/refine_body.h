@@ -1,5 +1,4 @@
-// The search for scales of 4-bit codes for one instruction set; included after quantize_body.h. SUM_RATIOS evaluates
-// sixteen ratios.
+// The search for scales of 4-bit codes for one instruction set; included by quantize_body.h.
 
 /// Computes x[i] = values[i] * factor, rounded to an integer, for whole vectors.
 TARGET CK_INLINE void NAME(normalize)(const uint8_t *p, ck_type type, size_t count, float factor, int16_t *x) {
@@ -38,7 +37,7 @@ TARGET CK_INLINE void NAME(try_units)(const uint8_t *p, ck_type type, size_t cou
             NAME(normalize)(rest, type, 16, factor, x + whole);
         }
         i32x16 product = 0, square = 0;
-        SUM_RATIOS(x, (left + 15) / 16 * 16, &ratios, reach, &product, &square);
+        NAME(sum_ratios)(x, (left + 15) / 16 * 16, &ratios, reach, &product, &square);
         if (count <= TRIED_PART) {
             *products = __builtin_convertvector(product, f32x16), *squares = __builtin_convertvector(square, f32x16);
             return;
@@ -65,7 +64,7 @@ TARGET CK_INLINE float NAME(refined)(const uint8_t *p, ck_type type, size_t coun
     f32x16 scales = part * (products / squares);
     if (halves) {
         uint16_t bits[16];
-        NARROW_F16(scales, bits);
+        NAME(narrow_16)(&scales, bits);
         NAME(widen)((const uint8_t *)bits, CK_F16, &scales);
     }
     const f32x16 firsts = first;
@@ -95,5 +94,3 @@ TARGET static float NAME(refined_floats)(const float *values, size_t count, floa
                                          float second) {
     return NAME(refined)((const uint8_t *)values, CK_F32, count, unit, reach, halves, first, second);
 }
-
-#undef SUM_RATIOS

@@ -1,5 +1,5 @@
 // Elementwise functions and row reductions.
-#include "internal.h"
+#include "row_parts.h"
 
 // Without contraction, a * b + c has two roundings on every instruction set, unless the code requests one.
 #pragma clang fp contract(off)

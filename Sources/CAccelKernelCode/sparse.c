@@ -73,10 +73,6 @@ CK_INLINE uint32_t start_of(const void *starts, size_t row) {
 CK_INLINE void sixteen_plain(const float *values, uint16_t mask, float *target) {
     for (int i = 0; i < 16; i++) target[i] = mask >> i & 1 ? *values++ : 0;
 }
-#define NAME(x) x##_plain
-#define TARGET
-#define EXPAND sixteen_plain
-#include "masked_body.h"
 
 #if CK_X86
 
@@ -84,21 +80,16 @@ CK_TARGET_AVX2 CK_INLINE void sixteen_avx2(const float *values, uint16_t mask, f
     _mm256_storeu_ps(target, spread_avx2(values, (uint8_t)mask));
     _mm256_storeu_ps(target + 8, spread_avx2(values + __builtin_popcount(mask & 0xFF), (uint8_t)(mask >> 8)));
 }
-#define NAME(x) x##_avx2
-#define TARGET CK_TARGET_AVX2
-#define EXPAND sixteen_avx2
-#include "masked_body.h"
 
 CK_TARGET_AVX512 CK_INLINE void sixteen_avx512(const float *values, uint16_t mask, float *target) {
     // Of sixteen values in a register: an expansion of memory takes several times as long.
     _mm512_storeu_ps(target, _mm512_maskz_expand_ps(mask, _mm512_loadu_ps(values)));
 }
-#define NAME(x) x##_avx512
-#define TARGET CK_TARGET_AVX512
-#define EXPAND sixteen_avx512
-#include "masked_body.h"
 
 #endif
+
+#define BODY "masked_body.h"
+#include "each_set.h"
 
 void ck_dot_masked(const float *x, const float *values, const void *starts, const uint8_t *mask, size_t stride,
                    size_t rows, size_t count, float *target) {

@@ -1,6 +1,8 @@
 // Vectors of sixteen float32, and the sums of rows whose products are added in them: the same bits for every instruction
 // set. Included by the bodies of products, which define NAME(x) and TARGET, and include sums_end.h at their end.
 
+#include "fused.h"
+
 typedef float NAME(floats) __attribute__((ext_vector_type(16), aligned(4)));
 typedef float NAME(four) __attribute__((ext_vector_type(4), aligned(4)));
 typedef float NAME(eight) __attribute__((ext_vector_type(8), aligned(4)));

@@ -1,6 +1,5 @@
 // Codes of one byte to entries of a table: palettes, short vectors, and the numbers of eight bits.
 #include "../CAccelKernels/half.h"
-#include "internal.h"
 #include "planes.h"
 
 // A number and its scale are rounded once, on every instruction set.
