@@ -51,7 +51,7 @@ enum CandidateSchemes {
             return try (listed + affines(like: codec as? AffineCodec)).filter { isAllowed($0, shape) }
         }
         return switch codec {
-        case is any GGMLCodec: try ggml.map { try Codecs.codec($0) }
+        case is GGMLCodec: try ggml.map { try Codecs.codec($0) }
         case let own as AffineCodec: try affines(like: own) + [Codecs.codec("float16")]
         default: try all.map { try Codecs.codec($0) }
         }

@@ -31,7 +31,7 @@ package struct PackageCoverage {
     /// Sentences on tensors whose rows are no whole blocks of ggml, so that they take more bytes than the scheme says.
     static func unfilled(_ weights: [(name: String, shape: Shape, codec: any WeightCodec)]) -> [String] {
         let tensors = weights.compactMap { name, shape, codec -> (name: String, reason: String)? in
-            guard let block = (codec as? any GGMLCodec).map({ type(of: $0).format.elements }),
+            guard let block = (codec as? GGMLCodec)?.format.elements,
                 shape.columns % block != 0
             else {
                 return nil

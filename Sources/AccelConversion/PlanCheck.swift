@@ -80,8 +80,8 @@ extension OpenedModel {
 extension PlannedWeight {
     /// Whether the codec wants to know the importance of columns, and it is not known.
     fileprivate var lacksImportance: Bool {
-        guard let codec = choice.codec as? any GGMLCodec else { return false }
-        return type(of: codec).needsImportance && codec.method != .weighted
+        guard let codec = choice.codec as? GGMLCodec else { return false }
+        return codec.format.needsImportance && codec.method != .weighted
     }
 }
 

@@ -46,7 +46,7 @@ package struct BlockScaledCodes: Sendable {
 
 /// A codec of weights with a scale, or a scale and a shift, for each block. Codes are its first section, scales its second,
 /// biases or zero points its third.
-package protocol BlockScaledCodec: WeightCodec {
+package protocol BlockScaledCodec: SingleSchemeCodec {
     /// Returns the layout of the codes of a weight of this shape.
     func blockScaledCodes(_ shape: Shape) -> BlockScaledCodes
     /// Writes the scales of some rows as float32, those of a row after those of the row before it. Does not allocate.

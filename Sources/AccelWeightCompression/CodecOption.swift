@@ -98,36 +98,37 @@ public struct CodecOptionValues: Hashable, Sendable {
     /// The options of the inner codec, if there is one: `int8` in `sparse:target=0.5+int8`.
     public let inner: [CodecOptionValues]
     private var values: [String: String]
-    private let options: [CodecOption]
+    /// The options of the codec.
+    package let options: [CodecOption]
 
     /// Checks the given options; the others take their defaults.
     /// - Throws: `RequestError` for an option or a value that the codec does not accept.
     public init(
-        _ type: any WeightCodec.Type, _ given: [String: String] = [:], around inner: CodecOptionValues? = nil
+        _ scheme: CodecScheme, _ given: [String: String] = [:], around inner: CodecOptionValues? = nil
     ) throws {
-        self.init(defaultsOf: type, around: inner)
+        self.init(defaultsOf: scheme, around: inner)
         let names = options.map(\.name)
         let unknown = given.keys.filter { !names.contains($0) }.sorted()
         guard unknown.isEmpty else {
             let known = names.isEmpty ? "it takes none" : "it takes \(names.joined(separator: ", "))"
             let quoted = unknown.map { "\"\($0)\"" }.joined(separator: " and no ")
             let hint = unknown.lazy.map { suggestion(for: $0, among: names) }.first { !$0.isEmpty } ?? ""
-            throw RequestError("\(type.name) has no option \(quoted) (\(known))\(hint)")
+            throw RequestError("\(scheme.name) has no option \(quoted) (\(known))\(hint)")
         }
         for (name, value) in given.sorted(by: { $0.key < $1.key }) {
             guard let option = options.first(where: { $0.name == name }) else { continue }
             guard let canonical = option.canonical(value) else {
-                throw RequestError("\(type.name): \(name)=\(value) is not valid; it takes \(option.accepted)")
+                throw RequestError("\(scheme.name): \(name)=\(value) is not valid; it takes \(option.accepted)")
             }
             values[name] = canonical
         }
     }
 
     /// Creates values with every option at its default.
-    init(defaultsOf type: any WeightCodec.Type, around inner: CodecOptionValues? = nil) {
-        codec = type.name
+    init(defaultsOf scheme: CodecScheme, around inner: CodecOptionValues? = nil) {
+        codec = scheme.name
         self.inner = inner.map { [$0] } ?? []
-        options = type.options
+        options = scheme.options
         values = Dictionary(uniqueKeysWithValues: options.map { ($0.name, $0.defaultValue) })
     }
 

@@ -2,30 +2,32 @@ import AccelByteIO
 
 /// The registry of codecs. A new codec is one file in `Codecs/` and one line here.
 public enum Codecs {
-    /// Every codec, in the order of help texts.
-    public static let all: [any WeightCodec.Type] =
-        [
-            StoredCodec.self,
-            Float32Codec.self,
-            Float16Codec.self,
-            BFloat16Codec.self,
-            Float8Codec.self,
-            Int8Codec.self,
-            Int4Codec.self,
-            AffineCodec.self,
-            NF4Codec.self,
-            FP4Codec.self,
-            MXFP4Codec.self,
-            NVFP4Codec.self,
-            MXFP8Codec.self,
-            PaletteCodec.self,
-            HQQCodec.self,
-            VectorCodec.self,
-            SparseCodec.self,
-            OutlierCodec.self,
-            FlatCodec.self,
-            PermutedCodec.self,
-        ] + GGMLCodecs.all
+    /// Every scheme, in the order of help texts.
+    public static let all: [CodecScheme] = types.flatMap { $0.schemes }
+
+    private static let types: [any WeightCodec.Type] = [
+        StoredCodec.self,
+        Float32Codec.self,
+        Float16Codec.self,
+        BFloat16Codec.self,
+        Float8Codec.self,
+        Int8Codec.self,
+        Int4Codec.self,
+        AffineCodec.self,
+        NF4Codec.self,
+        FP4Codec.self,
+        MXFP4Codec.self,
+        NVFP4Codec.self,
+        MXFP8Codec.self,
+        PaletteCodec.self,
+        HQQCodec.self,
+        VectorCodec.self,
+        SparseCodec.self,
+        OutlierCodec.self,
+        FlatCodec.self,
+        PermutedCodec.self,
+        GGMLCodec.self,
+    ]
 
     /// The largest number of nested codecs.
     private static let greatestDepth = 3
@@ -46,7 +48,7 @@ public enum Codecs {
         var inner: CodecOptionValues?
         for (index, layer) in layers.enumerated().reversed() {
             inner = try values(layer, around: inner)
-            guard index == layers.count - 1 || type(named: layer).map({ $0.takesInner }) ?? false else {
+            guard index == layers.count - 1 || scheme(named: layer)?.takesInner ?? false else {
                 let around = all.filter { $0.takesInner }.map { $0.name }.joined(separator: ", ")
                 throw RequestError("\(specification): \(layer) takes no inner scheme; \(around) do")
             }
@@ -57,10 +59,10 @@ public enum Codecs {
 
     /// Creates the codec of `values`.
     static func codec(_ values: CodecOptionValues) throws -> any WeightCodec {
-        guard let type = all.first(where: { $0.name == values.codec }) else {
+        guard let scheme = all.first(where: { $0.name == values.codec }) else {
             throw RequestError("unknown scheme \"\(values.codec)\"")
         }
-        return try type.init(values)
+        return try scheme.type.init(values)
     }
 
     /// Returns a text without the blanks at its ends and beside any of some signs.
@@ -80,14 +82,14 @@ public enum Codecs {
         return kept
     }
 
-    private static func type(named layer: String) -> (any WeightCodec.Type)? {
+    private static func scheme(named layer: String) -> CodecScheme? {
         let name = layer.prefix { $0 != ":" }
         return all.first { $0.name == name }
     }
 
     /// Reads the options of one codec, such as `palette:bits=4,group=16`.
     private static func values(_ specification: String, around inner: CodecOptionValues?) throws -> CodecOptionValues {
-        guard let type = type(named: specification) else {
+        guard let scheme = scheme(named: specification) else {
             let name = String(specification.prefix { $0 != ":" })
             throw RequestError("unknown scheme \"\(name)\"\(SchemeNames.hint(for: specification))")
         }
@@ -96,8 +98,8 @@ public enum Codecs {
         for option in parts.count == 2 ? parts[1].split(separator: ",", omittingEmptySubsequences: false) : [] {
             let sides = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard sides.count == 2, !sides[0].isEmpty else {
-                let meant = SchemeNames.specification(specification, of: type)
-                let hint = meant == nil ? SchemeNames.form(of: String(option), in: type) : suggestion(meant)
+                let meant = SchemeNames.specification(specification, of: scheme)
+                let hint = meant == nil ? SchemeNames.form(of: String(option), in: scheme) : suggestion(meant)
                 throw RequestError("\(specification): \"\(option)\" is not of the form option=value\(hint)")
             }
             guard given.updateValue(sides[1], forKey: sides[0]) == nil else {
@@ -105,7 +107,7 @@ public enum Codecs {
             }
         }
         do {
-            return try CodecOptionValues(type, given, around: inner)
+            return try CodecOptionValues(scheme, given, around: inner)
         } catch {
             guard let meant = SchemeNames.separated(specification) else { throw error }
             throw RequestError("\(specification): options are separated by commas\(suggestion(meant))")

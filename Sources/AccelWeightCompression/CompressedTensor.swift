@@ -118,7 +118,7 @@ extension WeightCodec {
     /// Returns the bits of the codes for one weight, without scales and tables.
     func codeBits(_ layouts: [SectionLayout], _ shape: Shape) -> Double {
         // A row of ggml's blocks ends with a whole one, however few of its weights the row has.
-        if let blocks = self as? any GGMLCodec { return blocks.bitsPerWeight }
+        if let blocks = self as? GGMLCodec { return blocks.bitsPerWeight }
         let codes = layouts.first { $0.name == "codes" } ?? layouts.first
         return Double((codes?.byteCount ?? 0) * 8) / Double(max(shape.count, 1))
     }

@@ -1,27 +1,6 @@
-package import AccelByteIO
-package import AccelTensors
+public import AccelByteIO
+public import AccelTensors
 import CAccelKernels
-
-/// A type of ggml: blocks of weights with their scales, as GGUF files have them.
-package struct GGMLFormat: Sendable {
-    let type: ck_ggml_type
-    /// Weights of a block.
-    package let elements: Int
-    /// Bytes of a block.
-    package let bytes: Int
-    /// The offset of the scale in a block, which is of type float16.
-    package var scaleOffset = 0
-    /// Weights of a block that share a scale.
-    package var part = 32
-    /// A weight is its code times the scale of its part, less the minimum of its part.
-    package var hasMinima = false
-    /// The number in GGUF files.
-    package var number: UInt32 { UInt32(type.rawValue) }
-
-    func blocksPerRow(_ shape: Shape) -> Int {
-        shape.columns / elements + (shape.columns % elements == 0 ? 0 : 1)
-    }
-}
 
 /// How the scales of a type of ggml are searched for.
 enum GGMLFit: String, CaseIterable {
@@ -40,26 +19,24 @@ enum GGMLFit: String, CaseIterable {
 /// Sections: `blocks`, the blocks of all rows. Weights after the last one of a row, up to a whole block, are zeros, which GGUF files
 /// cannot have. With `method=weighted` then `importance`: how much errors count in each column (float32), all zeros if that is not
 /// known. The source and the importance determine the blocks.
-package protocol GGMLCodec: WeightCodec {
-    static var format: GGMLFormat { get }
-    /// Whether ggml has another search of the type for a given importance of columns.
-    static var takesImportance: Bool { get }
-    /// Whether ggml refuses to encode without an importance of columns.
-    static var needsImportance: Bool { get }
-    /// Whether scales of less squared error than ggml's can be searched.
-    static var isSearched: Bool { get }
-}
-
-extension GGMLCodec {
-    public static var numericsVersion: Int { 1 }
-    package static var takesImportance: Bool { true }
-    package static var needsImportance: Bool { false }
-    package static var isSearched: Bool { true }
-    public static var options: [CodecOption] {
-        (isSearched ? [GGMLFit.option] : []) + (takesImportance ? [CalibrationMethod.importanceOption] : [])
+public struct GGMLCodec: WeightCodec {
+    public static let numericsVersion = 1
+    public static let schemes = GGMLFormat.all.map { format in
+        let options =
+            (format.isSearched ? [GGMLFit.option] : [])
+            + (format.takesImportance ? [CalibrationMethod.importanceOption] : [])
+        return CodecScheme(format.name, options: options, type: GGMLCodec.self)
     }
 
-    private var format: GGMLFormat { Self.format }
+    package let format: GGMLFormat
+    public let values: CodecOptionValues
+
+    public init(_ values: CodecOptionValues) throws {
+        guard let format = GGMLFormat.all.first(where: { $0.name == values.codec }) else {
+            throw RequestError("ggml has no type \"\(values.codec)\"")
+        }
+        (self.format, self.values) = (format, values)
+    }
 
     /// The bits of a weight in a whole block, scales included.
     package var bitsPerWeight: Double { Double(format.bytes * 8) / Double(format.elements) }
@@ -108,7 +85,7 @@ extension GGMLCodec {
 
     private func rows(_ importance: [Float]) -> GGMLRows {
         GGMLRows(
-            format: format, name: Self.name, isLeastError: values["fit"] == GGMLFit.mse.rawValue,
+            format: format, isLeastError: values["fit"] == GGMLFit.mse.rawValue,
             importance: importance)
     }
 
@@ -143,8 +120,6 @@ extension GGMLCodec {
 /// Encoding of rows of one type. It is not generic: the compiler would make a copy for each type.
 private struct GGMLRows {
     let format: GGMLFormat
-    /// The name of the codec.
-    let name: String
     /// Whether scales of the least squared error are searched for, instead of ggml's.
     let isLeastError: Bool
     /// The importance of each column; all columns count the same if it is empty or has zeros only.
@@ -159,7 +134,7 @@ private struct GGMLRows {
         try forEachEncodedRow(unit, of: source) { row, values, stored, codes in
             if let index = stored.firstNotFinite {
                 throw source.error(
-                    "needs a scale beyond float16, which \(name) has; store it as float32",
+                    "needs a scale beyond float16, which \(format.name) has; store it as float32",
                     index: row * shape.columns + index)
             }
             distortion.add(values, storedAs: stored)
@@ -225,8 +200,8 @@ private struct GGMLRows {
                 found = (
                     row * columns + (index ?? start),
                     index == nil
-                        ? "starts a block with other bytes than \(name) of ggml"
-                        : "is not stored as \(name) of ggml stores it"
+                        ? "starts a block with other bytes than \(format.name) of ggml"
+                        : "is not stored as \(format.name) of ggml stores it"
                 )
             }
         } catch let error as FormatError {

@@ -165,12 +165,12 @@ package struct GGMLMix: Sendable {
     ///   - layer: its layer; 0 outside of layers.
     ///   - columns: the length of its rows.
     package func scheme(of module: String, layer: Int, columns: Int, in model: Model) -> String {
-        GGMLCodecs.fitting(wanted(module, layer, columns, model), columns: columns)
+        GGMLFormat.fitting(wanted(module, layer, columns, model), columns: columns)
     }
 
     private func wanted(_ module: String, _ layer: Int, _ columns: Int, _ model: Model) -> String {
         if module == "output" || model.isTied && module == "token_embd" {
-            return GGMLCodecs.fits(base, columns: columns) ? head : "q8_0"
+            return GGMLFormat.fits(base, columns: columns) ? head : "q8_0"
         }
         let type = exceptions.first { $0.fits(module, layer, model) }?.type ?? base
         let isRaised = model.isLarge && Self.valueModules.contains(module) && ["q3_k", "q4_k"].contains(type)
@@ -192,16 +192,16 @@ package struct GGMLMix: Sendable {
     package func codec(_ scheme: String, like base: any WeightCodec) throws -> any WeightCodec {
         if scheme == self.base { return base }
         let plain = try Codecs.codec(scheme)
-        let shared = type(of: plain).options.filter { type(of: base).options.contains($0) && !$0.isFilledIn }
+        let shared = plain.values.options.filter { base.values.options.contains($0) && !$0.isFilledIn }
         return try Codecs.codec(shared.reduce(plain.values) { $0.replacing($1.name, by: base.values[$1.name]) })
     }
 }
 
-extension GGMLCodecs {
+extension GGMLFormat {
     /// Whether rows of this length are whole blocks of a scheme.
     package static func fits(_ scheme: String, columns: Int) -> Bool {
         let block =
-            all.first { $0.name == scheme }?.format.elements ?? (scheme == MXFP4Codec.name ? MXFP4Codec.block : 1)
+            all.first { $0.name == scheme }?.elements ?? (scheme == MXFP4Codec.name ? MXFP4Codec.block : 1)
         return columns % block == 0
     }
 
@@ -210,7 +210,7 @@ extension GGMLCodecs {
         guard !fits(scheme, columns: columns) else { return scheme }
         let other =
             scheme.hasPrefix("iq")
-            ? IQ4NLCodec.name : ["q4_k": "q5_0", "q5_k": "q5_1", "q6_k": "q8_0"][scheme] ?? "q4_0"
+            ? "iq4_nl" : ["q4_k": "q5_0", "q5_k": "q5_1", "q6_k": "q8_0"][scheme] ?? "q4_0"
         return fits(other, columns: columns) ? other : "float16"
     }
 }

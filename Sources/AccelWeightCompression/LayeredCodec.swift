@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelTensors
 
 /// A codec that encodes some weights itself and leaves the others to an inner codec, whose sections come first.
-protocol LayeredCodec: WeightCodec {
+protocol LayeredCodec: SingleSchemeCodec {
     var inner: any WeightCodec { get }
     /// Returns the shape of the float32 tensor that the inner codec encodes.
     func innerShape(_ shape: Shape) -> Shape
@@ -63,7 +63,7 @@ extension LayeredCodec {
     /// - Throws: `RequestError` for an inner codec with calibration: statistics of all columns do not apply to the
     ///   weights that remain.
     static func inner(of values: CodecOptionValues) throws -> (any WeightCodec, CodecOptionValues) {
-        let within = values.inner.first ?? CodecOptionValues(defaultsOf: Float16Codec.self)
+        let within = values.inner.first ?? CodecOptionValues(defaultsOf: Float16Codec.scheme)
         let codec = try Codecs.codec(within)
         guard codec.method == .nearest else {
             throw RequestError(

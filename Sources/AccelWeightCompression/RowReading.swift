@@ -144,5 +144,5 @@ extension Distortion {
 }
 
 extension StoredCodec {
-    init() { self.init(CodecOptionValues(defaultsOf: StoredCodec.self)) }
+    init() { self.init(CodecOptionValues(defaultsOf: StoredCodec.scheme)) }
 }

@@ -67,7 +67,7 @@ enum SchemeNames {
     }
 
     /// Returns a specification with the names of options that were left out, as in `palette:4`; nil if no option takes the value.
-    static func specification(_ text: String, of type: any WeightCodec.Type) -> String? {
+    static func specification(_ text: String, of type: CodecScheme) -> String? {
         guard let colon = text.firstIndex(of: ":") else { return nil }
         var options: [String] = []
         for value in text[text.index(after: colon)...].split(whereSeparator: { ",:".contains($0) }).map(String.init) {
@@ -93,7 +93,7 @@ enum SchemeNames {
     }
 
     /// Returns what a scheme takes in place of a word that is no option of it.
-    static func form(of word: String, in type: any WeightCodec.Type) -> String {
+    static func form(of word: String, in type: CodecScheme) -> String {
         let options = type.options.filter { !$0.isFilledIn }
         guard let option = options.first(where: { $0.name == "bits" && Int(word) != nil }) ?? options.first else {
             return "; \(type.name) takes no options"

@@ -6,16 +6,14 @@ public import AccelTensors
 ///
 /// Every requirement handles whole rows; the loop over elements is inside the codec.
 public protocol WeightCodec: Sendable {
-    /// The first word of a specification, such as `palette`.
-    static var name: String { get }
+    /// The schemes that values of this type encode, in the order of help texts.
+    static var schemes: [CodecScheme] { get }
     /// Increases when any option or method of the codec gives other bytes for the same weight. It is part of the cache
     /// key of each result of the codec and of the codecs around it.
     static var numericsVersion: Int { get }
-    /// The options with their defaults. Parsing, help and errors derive from this list.
-    static var options: [CodecOption] { get }
     /// A specification may name an inner codec after a `+`.
     static var takesInner: Bool { get }
-    /// Creates the codec.
+    /// Creates the codec of the scheme that the values name.
     /// - Throws: `RequestError` for options that exclude each other.
     init(_ values: CodecOptionValues) throws
 
@@ -64,6 +62,40 @@ public protocol WeightCodec: Sendable {
     func encoding(of weight: CompressedTensor) -> WeightEncoding?
 }
 
+/// A codec type that is one scheme.
+public protocol SingleSchemeCodec: WeightCodec {
+    /// The first word of a specification, such as `palette`.
+    static var name: String { get }
+    /// The options with their defaults. Parsing, help and errors derive from this list.
+    static var options: [CodecOption] { get }
+}
+
+extension SingleSchemeCodec {
+    /// The scheme.
+    public static var scheme: CodecScheme { CodecScheme(name, options: options, type: Self.self) }
+    public static var schemes: [CodecScheme] { [scheme] }
+}
+
+/// A storage scheme by its name, with its options and the type of its codecs.
+public struct CodecScheme: Sendable {
+    /// The first word of a specification, such as `palette`.
+    public let name: String
+    /// The options with their defaults.
+    public let options: [CodecOption]
+    /// The type of its codecs.
+    public let type: any WeightCodec.Type
+
+    /// Creates a scheme.
+    public init(_ name: String, options: [CodecOption], type: any WeightCodec.Type) {
+        (self.name, self.options, self.type) = (name, options, type)
+    }
+
+    /// A specification may name an inner codec after a `+`.
+    public var takesInner: Bool { type.takesInner }
+    /// See `WeightCodec.numericsVersion`.
+    public var numericsVersion: Int { type.numericsVersion }
+}
+
 /// The name and size of one byte section of an encoding.
 public struct SectionLayout: Equatable, Sendable {
     /// The name, such as `codes`, `palettes`, `scales` or `zeros`.
@@ -102,7 +134,7 @@ extension WeightCodec {
 
 extension WeightCodec {
     /// The codec's name, e.g. `palette`.
-    public var name: String { Self.name }
+    public var name: String { values.codec }
     /// The canonical text, with only the options that differ from their defaults: `palette:bits=4,group=16`.
     public var specification: String { values.specification }
 }

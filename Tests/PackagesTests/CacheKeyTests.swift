@@ -66,7 +66,7 @@ struct CacheKeyTests {
         left.codec = "palette:bits=4"
         let codec = try Codecs.codec(left.codec)
         right.codec =
-            "palette:" + type(of: codec).options.map { "\($0.name)=\(codec.values[$0.name])" }.joined(separator: ",")
+            "palette:" + codec.values.options.map { "\($0.name)=\(codec.values[$0.name])" }.joined(separator: ",")
         #expect(left.codec != right.codec)
         #expect(try left.key() == right.key())
     }

@@ -60,7 +60,7 @@ public enum EveryCodec {
     }
     /// Some of its values are stored as float16.
     public static func hasHalves(_ codec: any WeightCodec) -> Bool {
-        codec is Float16Codec || codec is any GGMLCodec || codec.values.fullSpecification.contains("float16")
+        codec is Float16Codec || codec is GGMLCodec || codec.values.fullSpecification.contains("float16")
     }
 
     /// The codecs by name, so that a test has a row for each and goes through its options itself.

@@ -255,7 +255,7 @@ struct CodecLawTests {
 
 extension WeightCodec {
     /// The weights that one byte may change: a block of ggml, whose scales are between its codes, or one.
-    fileprivate var blockSize: Int { (self as? any GGMLCodec).map { type(of: $0).format.elements } ?? 1 }
+    fileprivate var blockSize: Int { (self as? GGMLCodec)?.format.elements ?? 1 }
 
     /// The elements of each code.
     fileprivate func sharing(_ shape: Shape) -> [Range<Int>] {

@@ -9,11 +9,11 @@ import Testing
 /// The types of ggml. scripts/peers/gguf.py compares many more weights with ggml itself.
 @Suite("types of ggml", .serialized)
 struct GGMLCodecTests {
-    private static let names = GGMLCodecs.all.map { $0.name }
+    private static let names = GGMLFormat.all.map { $0.name }
 
     private func blocks() throws -> SafetensorsFile { try SafetensorsFile(Fixtures.path("ggml_blocks.safetensors")) }
 
-    private static let weighted = GGMLCodecs.all.filter { $0.takesImportance }.map { $0.name }
+    private static let weighted = GGMLFormat.all.filter { $0.takesImportance }.map { $0.name }
 
     /// Statistics with some mean squares of inputs.
     private func statistics(_ squares: [Float]) -> ActivationStatistics {
@@ -76,7 +76,7 @@ struct GGMLCodecTests {
 
     @Test(
         "fit=mse has a smaller squared error than ggml, no larger one in any row, and one set of bytes on all instruction sets",
-        arguments: GGMLCodecs.all.filter { $0.isSearched }.map { $0.name })
+        arguments: GGMLFormat.all.filter { $0.isSearched }.map { $0.name })
     func leastError(name: String) throws {
         let file = try blocks()
         let values = try #require(file["values"])
@@ -124,12 +124,12 @@ struct GGMLCodecTests {
     }
 
     @Test(
-        "rows that end within a block have the codes of rows that zeros fill", arguments: GGMLCodecs.all.map { $0.name }
+        "rows that end within a block have the codes of rows that zeros fill", arguments: GGMLFormat.all.map { $0.name }
     )
     func padding(name: String) throws {
         let codec = try Codecs.codec(name)
-        let block = try #require(codec as? any GGMLCodec)
-        let elements = type(of: block).format.elements
+        let block = try #require(codec as? GGMLCodec)
+        let elements = block.format.elements
         let columns = elements + 5
         let floats = OddTensor.normal(2 * columns, seed: 41)
         let zeros = [Float](repeating: 0, count: elements - 5)
@@ -142,13 +142,13 @@ struct GGMLCodecTests {
         #expect(Array(left.floats()[..<columns]) == Array(right.floats()[..<columns]))
     }
 
-    @Test("every changed bit is found, in codes, scales and padding", arguments: GGMLCodecs.all.map { $0.name })
+    @Test("every changed bit is found, in codes, scales and padding", arguments: GGMLFormat.all.map { $0.name })
     func everyBit(name: String) throws {
         let codec = try Codecs.codec(name)
         let source = OddTensor("ragged", [1, 270], OddTensor.normal(270, seed: 42)).tensor
         let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
-        let block = try #require(codec as? any GGMLCodec)
-        let format = type(of: block).format
+        let block = try #require(codec as? GGMLCodec)
+        let format = block.format
         for byte in 0..<weight.sections[0].count {
             for bit in 0..<8 {
                 let changed = try weight.changing(section: 0, byte: byte, by: 1 << UInt8(bit))

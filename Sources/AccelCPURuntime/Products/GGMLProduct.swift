@@ -10,9 +10,9 @@ struct GGMLProduct: VectorProduct {
     private let rowBytes: Int
 
     init?(_ weight: StoredWeight) {
-        guard let codec = weight.tensor.codec as? any GGMLCodec else { return nil }
+        guard let codec = weight.tensor.codec as? GGMLCodec else { return nil }
         self.weight = weight
-        format = type(of: codec).format
+        format = codec.format
         rowBytes = codec.bytesPerRow(weight.shape)
     }
 

@@ -2,6 +2,6 @@ import AccelWeightCompression
 
 extension AcceleratorPackageFormat {
     public static var reading: FormatReading {
-        FormatReading(schemes: Codecs.all.map { .init($0.name, $0 is any FloatCodec.Type ? .exact : .kept) })
+        FormatReading(schemes: Codecs.all.map { .init($0.name, $0.type is any FloatCodec.Type ? .exact : .kept) })
     }
 }

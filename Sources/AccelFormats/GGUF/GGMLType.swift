@@ -31,8 +31,8 @@ struct GGMLType: Equatable, Sendable {
     }
 
     /// A type whose blocks a codec writes; the codec's name is that of the type in small letters.
-    private init(_ id: UInt32, _ codec: any GGMLCodec.Type) {
-        self.init(id, codec.name.uppercased(), codec.format.elements, codec.format.bytes, .codec(codec.name))
+    private init(_ format: GGMLFormat) {
+        self.init(format.number, format.name.uppercased(), format.elements, format.bytes, .codec(format.name))
     }
 
     /// Every type that files may have. Numbers that are missing were given up.
@@ -41,7 +41,7 @@ struct GGMLType: Equatable, Sendable {
             GGMLType(0, "F32", .float32), GGMLType(1, "F16", .float16), GGMLType(30, "BF16", .bfloat16),
             GGMLType(28, "F64", .float64), GGMLType(24, "I8", .int8), GGMLType(25, "I16", .int16),
             GGMLType(26, "I32", .int32), GGMLType(27, "I64", .int64),
-        ] + GGMLCodecs.all.map { GGMLType($0.format.number, $0) }
+        ] + GGMLFormat.all.map { GGMLType($0) }
         + [
             GGMLType(9, "Q8_1", 32, 36), GGMLType(15, "Q8_K", 256, 292), GGMLType(19, "IQ1_S", 256, 50),
             GGMLType(29, "IQ1_M", 256, 56),

@@ -101,7 +101,7 @@ extension Recipe {
         // Matrices that files of the architecture lack, such as a pooler's, are not written to them; their rows are whole blocks all the same.
         for weight in plan where weight.choice.rule == nil && weight.source.shape.hasOutputChannels {
             guard architecture.module(of: weight.source.name) == nil else { continue }
-            try add(weight, GGMLCodecs.fitting(mix.base, columns: weight.source.shape.columns))
+            try add(weight, GGMLFormat.fitting(mix.base, columns: weight.source.shape.columns))
         }
         return resolved
     }

@@ -78,7 +78,7 @@ extension GGUFPlace {
         guard shape.columns % type.elements == 0 else {
             return .unsupported(
                 "its rows of \(shape.columns) weights are not whole blocks of \(type.elements), as \(codec.name) has "
-                    + "them: use \(GGMLCodecs.fitting(codec.name, columns: shape.columns)) for it, or a mix for all, such as q4_k_m"
+                    + "them: use \(GGMLFormat.fitting(codec.name, columns: shape.columns)) for it, or a mix for all, such as q4_k_m"
             )
         }
         return .type(type)

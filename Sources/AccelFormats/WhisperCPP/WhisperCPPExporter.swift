@@ -171,7 +171,7 @@ struct WhisperTypes {
         guard shape.columns % found.elements == 0 else {
             throw RequestError(
                 "weight \(quoted(name)): its rows of \(shape.columns) weights are not whole blocks of \(found.elements): use "
-                    + GGMLCodecs.fitting(codec.name, columns: shape.columns))
+                    + GGMLFormat.fitting(codec.name, columns: shape.columns))
         }
         guard let type else {
             (type, first) = (found, name)

@@ -20,8 +20,8 @@ struct ScaledChannel: WeightFault {
             let all = weight.sections[index].count / type.byteCount
             return weight.scaled("palettes", 0..<min(entries ?? all, all), by: factor).map { [$0] }
         }
-        if let codec = weight.codec as? any GGMLCodec {
-            return [weight.scaledHalf(at: type(of: codec).format.scaleOffset, by: factor)].compactMap { $0 }
+        if let codec = weight.codec as? GGMLCodec {
+            return [weight.scaledHalf(at: codec.format.scaleOffset, by: factor)].compactMap { $0 }
         }
         return weight.scaled("values", 0..<weight.shape.columns, by: factor).map { [$0] }
     }

@@ -40,11 +40,11 @@ extension WeightCodec {
     public var dataFree: any WeightCodec { using(.nearest) }
 
     /// The codec has the option `method`.
-    public var supportsCalibration: Bool { Self.options.contains { $0.name == CalibrationMethod.optionName } }
+    public var supportsCalibration: Bool { values.options.contains { $0.name == CalibrationMethod.optionName } }
 
     /// Returns the same codec with another method; the codec itself if it does not support that one.
     public func using(_ method: CalibrationMethod) -> any WeightCodec {
-        let option = Self.options.first { $0.name == CalibrationMethod.optionName }
+        let option = values.options.first { $0.name == CalibrationMethod.optionName }
         guard let option, option.allowed.contains(method.rawValue), method != self.method else { return self }
         // Cannot throw: no check of the options involves the method.
         return (try? Self(values.replacing(option.name, by: method.rawValue))) ?? self

@@ -7,7 +7,7 @@ import CAccelKernels
 ///
 /// Sections: `codes` (unsigned; each row starts at a byte boundary, lowest bits first), `scales` and `biases` (one per
 /// block, row-major).
-public struct AffineCodec: WeightCodec {
+public struct AffineCodec: SingleSchemeCodec {
     public static let name = "affine"
     public static let numericsVersion = 3
     public static let options = [

@@ -6,7 +6,7 @@ import CAccelKernels
 /// shares it to the largest value of the type. Quotients are rounded to nearest, ties to even.
 ///
 /// Sections: `codes` (one byte per weight, row-major), `scales` (float32, one per tile, row-major).
-public struct Float8Codec: WeightCodec {
+public struct Float8Codec: SingleSchemeCodec {
     public static let name = "float8"
     public static let numericsVersion = 1
     public static let options = [

@@ -3,7 +3,7 @@ public import AccelTensors
 import CAccelKernels
 
 /// Storage as one floating-point type. Values are rounded to nearest, ties to even.
-public protocol FloatCodec: WeightCodec {
+public protocol FloatCodec: SingleSchemeCodec {
     /// The element type of the stored values.
     static var storedType: ElementType { get }
     /// Creates the codec; it has no options.

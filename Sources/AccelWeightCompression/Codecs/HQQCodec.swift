@@ -8,7 +8,7 @@ import CAccelKernels
 /// With `axis=1` a group is `group` neighbours, row-major, across the ends of rows. With `axis=0` the weights are rows of
 /// count / group, and each column of these is a group. Sections: `codes` (unsigned; each row of the weight starts at a byte
 /// boundary, lowest bits first), `scales` and `zeros` (one per group).
-public struct HQQCodec: WeightCodec {
+public struct HQQCodec: SingleSchemeCodec {
     public static let name = "hqq"
     public static let numericsVersion = 2
     public static let options = [

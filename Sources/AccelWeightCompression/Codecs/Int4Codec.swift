@@ -7,7 +7,7 @@ import CAccelKernels
 ///
 /// Sections: `codes` (two's complement nibbles; each row starts at a byte boundary, lower nibble first), `scales` (one
 /// per block, row-major), and for `mode=asymmetric` `zeros` (one nibble per scale, packed like codes).
-public struct Int4Codec: WeightCodec {
+public struct Int4Codec: SingleSchemeCodec {
     public static let name = "int4"
     public static let numericsVersion = 1
     public static let options = [

@@ -7,7 +7,7 @@ import CAccelKernels
 ///
 /// Sections: `codes` (one signed byte per weight, row-major), `scales` (one per row, or one), and for `mode=asymmetric`
 /// `zeros` (one signed byte per scale).
-public struct Int8Codec: WeightCodec {
+public struct Int8Codec: SingleSchemeCodec {
     public static let name = "int8"
     public static let numericsVersion = 1
     public static let options = [

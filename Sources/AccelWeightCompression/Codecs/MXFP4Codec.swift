@@ -1,5 +1,5 @@
 /// MXFP4 (OCP Microscaling Formats 1.0): numbers of four bits (E2M1), and a power of two for each 32 of a row.
-public struct MXFP4Codec: WeightCodec {
+public struct MXFP4Codec: SingleSchemeCodec {
     public static let name = "mxfp4"
     public static let numericsVersion = 1
     public static let options = [MicroscaleFit.option(MicroscaleFit.allCases)]

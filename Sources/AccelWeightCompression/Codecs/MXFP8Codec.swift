@@ -1,5 +1,5 @@
 /// MXFP8 (OCP Microscaling Formats 1.0): numbers of eight bits, and a power of two for each 32 of a row.
-public struct MXFP8Codec: WeightCodec {
+public struct MXFP8Codec: SingleSchemeCodec {
     public static let name = "mxfp8"
     public static let numericsVersion = 1
     public static let options = [

@@ -1,5 +1,5 @@
 /// NVFP4: numbers of four bits (E2M1), a number of eight bits (E4M3) for each 16 of a row, and a float32 for the tensor unless `global=none`.
-public struct NVFP4Codec: WeightCodec {
+public struct NVFP4Codec: SingleSchemeCodec {
     public static let name = "nvfp4"
     public static let numericsVersion = 1
     public static let options = [

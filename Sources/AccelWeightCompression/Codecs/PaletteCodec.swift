@@ -8,7 +8,7 @@ import CAccelKernels
 /// Sections: `codes` (each row starts at a byte boundary, lowest bits first); `palettes` (2^bits ascending entries per
 /// group, where unused entries repeat the last one; with `entries=int8` a float32 factor precedes them); and for
 /// `scale=channel` `scales` (float32, one per row; the entries then approximate rows divided by their scale).
-public struct PaletteCodec: WeightCodec {
+public struct PaletteCodec: SingleSchemeCodec {
     public static let name = "palette"
     public static let numericsVersion = 1
     public static let options = [

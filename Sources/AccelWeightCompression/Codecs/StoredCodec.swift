@@ -2,7 +2,7 @@ import AccelByteIO
 public import AccelTensors
 
 /// The bytes of the checkpoint, in any element type: the fallback for weights that the recipe's codec does not support.
-public struct StoredCodec: WeightCodec {
+public struct StoredCodec: SingleSchemeCodec {
     public static let name = "stored"
     public static let numericsVersion = 1
     public static let options: [CodecOption] = []

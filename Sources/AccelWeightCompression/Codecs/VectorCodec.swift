@@ -7,7 +7,7 @@ import CAccelKernels
 ///
 /// Sections: `codes` (one per `size` weights of a row, whose end is padded with zeros; each row starts at a byte
 /// boundary, lowest bits first), `palettes` (2^bits entries of `size` values per group of rows).
-public struct VectorCodec: WeightCodec {
+public struct VectorCodec: SingleSchemeCodec {
     public static let name = "vector"
     public static let numericsVersion = 1
     public static let options = [
