@@ -72,7 +72,7 @@ struct CoreMLComparison {
     }
 
     func add(
-        _ stage: Stage, _ reference: OutputFinding.Reference, _ expected: Expected, _ result: inout OutputStage.Result,
+        _ stage: Stage, _ reference: OutputFinding.Reference, _ expected: Expected, _ result: inout OutputFindings,
         tolerance: (String) -> Tolerance
     ) {
         for output in expected.outputs {
@@ -84,7 +84,7 @@ struct CoreMLComparison {
 
     /// Compares with a golden. Values that only the golden has are no failures.
     func add(
-        _ golden: [String: HostTensor], _ result: inout OutputStage.Result, tolerance: (String) -> Tolerance
+        _ golden: [String: HostTensor], _ result: inout OutputFindings, tolerance: (String) -> Tolerance
     ) {
         let known = names
         let states = Set((model?.program.states.map(\.name) ?? start.names).map(CoreMLWeightMatcher.identifier))
@@ -98,24 +98,19 @@ struct CoreMLComparison {
 
     private func add(
         _ stage: Stage, _ reference: OutputFinding.Reference, _ name: String, _ expected: HostTensor, isRequired: Bool,
-        _ result: inout OutputStage.Result, _ tolerance: (String) -> Tolerance
+        _ result: inout OutputFindings, _ tolerance: (String) -> Tolerance
     ) {
-        guard let found = own(name).flatMap({ outputs[$0] }) else {
-            return skip(stage, name, "the package has no such output", isRequired: isRequired, &result)
-        }
-        guard found.shape == expected.shape else {
-            let reason = "the package gives \(found.shape), expected \(expected.shape)"
-            return skip(stage, name, reason, isRequired: true, &result)
-        }
-        result.outputs.append(
-            OutputFinding(
-                stage, function: run.function, name: name + suffix, model?.program.interface.outputs[name],
-                against: reference, found, expected, tolerance(name), at: positions))
+        let value = ComparedValue(
+            function: run.function, title: name + suffix, role: model?.program.interface.outputs[name],
+            positions: positions)
+        value.add(
+            stage, reference, own(name).flatMap { outputs[$0] }, expected, tolerance(name), isRequired: isRequired,
+            &result)
     }
 
     private func addStates(
         _ stage: Stage, _ reference: OutputFinding.Reference, _ names: [String], _ expected: [String: HostTensor],
-        _ result: inout OutputStage.Result, _ tolerance: (String) -> Tolerance
+        _ result: inout OutputFindings, _ tolerance: (String) -> Tolerance
     ) {
         start.compare(states, with: expected, of: names) { name, found, wanted in
             // An output may have the same name.
@@ -125,30 +120,26 @@ struct CoreMLComparison {
                     stage, function: run.function, name: title + suffix, nil, against: reference, found, wanted,
                     tolerance(name), at: .all))
         } skip: { name, reason in
-            skip(stage, name, reason, isRequired: true, &result)
+            skip(stage, name, reason, &result)
         }
     }
 
     /// Lists the outputs and states that the package has and the model does not.
-    func addSurplus(_ result: inout OutputStage.Result, stage: Stage) {
+    func addSurplus(_ result: inout OutputFindings, stage: Stage) {
         guard let program = model?.program else { return }
         let parts = run.package.model.parts(of: run.interface.function)
         var known = Set(program.outputs.compactMap { own($0.name) })
         for (whole, parts) in parts where known.contains(whole) { known.formUnion(parts) }
         for output in run.interface.outputs where !known.contains(output.name) {
-            skip(stage, output.name, "the model has no such output", isRequired: true, &result)
+            skip(stage, output.name, "the model has no such output", &result)
         }
         let states = Set(program.states.map { CoreMLWeightMatcher.identifier($0.name) })
         for name in start.names where !states.contains(CoreMLWeightMatcher.identifier(name)) {
-            skip(stage, name, "the model has no such state", isRequired: true, &result)
+            skip(stage, name, "the model has no such state", &result)
         }
     }
 
-    private func skip(
-        _ stage: Stage, _ name: String, _ reason: String, isRequired: Bool, _ result: inout OutputStage.Result
-    ) {
-        result.notCompared.append(
-            NotCompared(
-                stage: stage, name: "\(run.function) \(name)\(suffix)", reason: reason, isRequired: isRequired))
+    private func skip(_ stage: Stage, _ name: String, _ reason: String, _ result: inout OutputFindings) {
+        result.skip(stage, "\(run.function) \(name)\(suffix)", reason, isRequired: true)
     }
 }

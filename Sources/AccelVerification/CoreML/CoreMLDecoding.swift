@@ -1,249 +1,183 @@
 import Accel
 import AccelByteIO
 import AccelCPURuntime
+import AccelCalibration
 import AccelFormats
 import AccelPrograms
 import AccelTensors
 
-/// S3 and S4 of a Core ML package's functions that share states, on sequences of blocks of tokens, those of a golden or of samples: by the
-/// reference implementation of the package's operations and by that of the model.
+/// S3 and S4 of a Core ML package's functions that share states, on sequences of blocks of tokens, those of a golden or of samples.
 struct CoreMLDecoding {
-    struct Result {
-        var outputs: [OutputFinding] = []
-        var notCompared: [NotCompared] = []
-        /// The functions of the blocks.
-        var functions: Set<String> = []
-        /// The number of runs of the package.
-        var runs = 0
-    }
     let package: CoreMLPackage
     let sequences: [SampleDecoding.Sequence]
     /// The package's functions as programs, in their order.
-    let functions: [FrozenProgram]
-    /// Where the sequences are from; nil for samples.
-    let golden: Golden?
-    let programs: [Program]
-    /// The package's weights by the model's names.
-    let stored: [String: StoredTensor]
-    let limits: CoreMLLimits
+    private let functions: [FrozenProgram]
 
-    /// The results of one side's runs: the package, the model with the stored weights, or the model with its own
-    /// weights.
-    private struct Side {
-        var states: [String: HostTensor] = [:]
-        /// All outputs so far.
-        var made: [String: HostTensor] = [:]
-        /// The outputs of the last block.
-        var outputs: [String: HostTensor] = [:]
-
-        mutating func run(
-            _ function: FrozenProgram, _ inputs: (_ made: [String: HostTensor]) -> [String: HostTensor],
-            joining: ([String: HostTensor]) throws -> [String: HostTensor] = { $0 },
-            constant: (Program.Constant) throws -> HostTensor = { try HostTensor($0.requireTensor()) },
-            noise: RoundingNoise? = nil
-        ) throws {
-            let results: [(name: String, tensor: HostTensor)] = try function.evaluate(
-                inputs(made), states: &states, operand: { .tensor(try constant($0)) },
-                evaluate: RoundingNoise.evaluation(noise))
-            outputs = try joining(Dictionary(results.map { ($0.name, $0.tensor) }) { first, _ in first })
-            made.merge(outputs) { $1 }
+    /// The blocks in which the functions process the tokens of a decoder's golden.
+    /// - Throws: `RequestError` when no function takes the golden's blocks.
+    init(_ package: CoreMLPackage, golden: Golden) throws {
+        self.package = package
+        functions = try package.model.interfaces.map { try package.program(function: $0.function) }
+        sequences = try GoldenDecoding(Self.plan(package, functions), golden: golden).sequences.map {
+            .init(blocks: $0.blocks, lengths: nil)
         }
     }
 
-    func result(_ options: Parity.Options) throws -> Result {
-        let names = package.model.interfaces.map(\.function)
-        let models = try package.model.interfaces.map { interface in
-            try CoreMLRun(
+    /// The blocks in which the functions process the tokens of samples; nil if no function takes blocks of them, or if the package does not
+    /// say so.
+    /// - Throws: `RequestError` for more tokens than a cache has positions, and for tokens of another model.
+    init?(_ package: CoreMLPackage, samples: SampleInputs) throws {
+        let interfaces = package.model.interfaces
+        guard interfaces.allSatisfy({ $0.shapeCount == 1 }), interfaces.contains(where: { !$0.states.isEmpty }) else {
+            return nil
+        }
+        self.package = package
+        functions = try interfaces.map { try package.program(function: $0.function) }
+        guard let decoding = try SampleDecoding(Self.plan(package, functions), samples) else { return nil }
+        sequences = decoding.sequences
+    }
+
+    /// A plan that says which function takes what.
+    private static func plan(_ package: CoreMLPackage, _ functions: [FrozenProgram]) throws -> ModelPlan {
+        let outlines = try functions.map { function in
+            function.outline(part: try package.part(of: function.program.name) ?? function.program.name)
+        }
+        return ModelPlan(of: ModelGraph(functions: functions, tensors: []), functions: outlines)
+    }
+
+    /// The names of the functions of the blocks.
+    var names: Set<String> { Set(blockFunctions.map { package.model.interfaces[$0].function }) }
+
+    private var blockFunctions: Set<Int> { Set(sequences.flatMap(\.blocks).map(\.step.function)) }
+
+    /// Compares the outputs of all blocks, and the states after those that have a prefix for them.
+    /// - Parameters:
+    ///   - golden: where the sequences are from; nil for samples.
+    ///   - stored: the package's weights by the model's names.
+    func findings(
+        _ golden: Golden?, _ programs: [Program], stored: [String: StoredTensor], _ limits: CoreMLLimits,
+        _ options: Parity.Options
+    ) throws -> OutputFindings {
+        let roles = programs.outputRoles
+        let sides = try zip(package.model.interfaces, functions).map { interface, function in
+            let model = try CoreMLRun(
                 package: package, interface: interface, source: options.inputs, stored: stored, limits: limits
             ).reference(programs, [:])
+            return (model: model, function: compared(interface, function, model, roles, stored, limits, options))
         }
-        var result = Result()
-        result.runs = sequences.reduce(0) { $0 + $1.blocks.count }
-        for sequence in sequences {
-            let first = result.outputs.count
-            try compare(sequence, models, names, options, &result)
-            guard result.outputs[first...].contains(where: \.isBeyondArithmetic) else { continue }
-            let noises = try noise(of: sequence, models, seed: options.inputs.samplingSeed)
-            for index in result.outputs.indices[first...] where result.outputs[index].isBeyondArithmetic {
-                result.outputs[index] = result.outputs[index].allowing(noises[result.outputs[index].name])
-            }
-        }
-        for index in Set(sequences.flatMap(\.blocks).map(\.step.function)).sorted() {
-            result.functions.insert(names[index])
-            guard models[index] == nil, !programs.isEmpty else { continue }
-            result.notCompared.append(
-                NotCompared(
-                    stage: .outputs, name: names[index], reason: "no part of the model has its inputs",
-                    isRequired: true))
-        }
-        return result
-    }
-
-    private func compare(
-        _ sequence: SampleDecoding.Sequence, _ models: [FrozenProgram?], _ names: [String], _ options: Parity.Options,
-        _ result: inout Result
-    ) throws {
-        var (own, ofStored, original) = (Side(), Side(), Side())
-        for block in sequence.blocks {
-            let index = block.step.function
-            for state in block.step.states { own.states[state.name] = HostTensor.content(state) }
-            (ofStored.states, original.states) = (
-                block.step.states.isEmpty ? ofStored.states : own.states,
-                block.step.states.isEmpty ? original.states : own.states
-            )
-            func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
-                block.step.inputs(carrying: made) { HostTensor($0) }
-            }
-            try own.run(functions[index], inputs) { try package.joiningParts(of: $0, in: names[index]) }
-            if let model = models[index] {
-                func own(_ made: [String: HostTensor]) -> [String: HostTensor] {
-                    renamed(inputs(made), as: model.program.inputs.map(\.name))
-                }
-                try ofStored.run(model, own, constant: storedValue)
-                if options.stages.contains(.outputs) { try original.run(model, own) }
-            }
-            let known = models[index]?.program
-            let states = functions[index].program.states.map(\.name)
-            let recorded = functions[index].program.interface.outputs.map {
-                (CoreMLWeightMatcher.output($0, besides: states), $1)
-            }
-            let rows = Rows(
-                function: names[index], states: states, known: known != nil,
-                roles: Dictionary(recorded) { first, _ in first },
-                options: options, positions: sequence.positions(of: block, in: functions[index]))
-            let parts = package.model.parts(of: names[index]).values.joined()
-            add(
-                rows, own.outputs.filter { !parts.contains($0.key) }, ofStored.outputs, original.outputs,
-                known?.outputs.map(\.name) ?? [], { block.name($0) }, &result)
-            guard let prefix = block.states else { continue }
-            let changed = functions[index].program.states.filter { $0.next != $0.value }.map(\.name)
-            let changes = known?.states.filter { $0.next != $0.value }.map(\.name) ?? []
-            add(
-                rows, own.states.filter { changed.contains($0.key) }, ofStored.states, original.states, changes,
-                { prefix + $0 }, &result)
-        }
-    }
-
-    private func storedValue(of constant: Program.Constant) throws -> HostTensor {
-        try HostTensor(stored[constant.name] ?? constant.requireTensor())
-    }
-
-    /// Measures the noise of float16 arithmetic in the results of a sequence, by the names of findings.
-    private func noise(
-        of sequence: SampleDecoding.Sequence, _ models: [FrozenProgram?], seed: UInt64
-    ) throws -> [String: Metrics] {
-        var noises: [String: Metrics] = [:]
-        let noise = RoundingNoise(arithmetic: .float16, seed: seed)
-        var (plain, moved) = (Side(), Side())
-        for block in sequence.blocks {
-            guard let model = models[block.step.function] else { continue }
-            if !block.step.states.isEmpty {
-                plain.states = block.step.states.reduce(into: [:]) { $0[$1.name] = HostTensor.content($1) }
-                moved.states = plain.states
-            }
-            func inputs(_ made: [String: HostTensor]) -> [String: HostTensor] {
-                renamed(block.step.inputs(carrying: made) { HostTensor($0) }, as: model.program.inputs.map(\.name))
-            }
-            try plain.run(model, inputs, constant: storedValue)
-            try moved.run(model, inputs, constant: storedValue, noise: noise)
-            let positions = sequence.positions(of: block, in: functions[block.step.function])
-            for (name, tensor) in moved.outputs {
-                guard let other = plain.outputs[name] else { continue }
-                noises.measure(
-                    block.name(name), positions.metrics(of: tensor, against: other))
-            }
-            guard let prefix = block.states else { continue }
-            for (name, tensor) in moved.states {
-                guard let other = plain.states[name] else { continue }
-                noises.measure(prefix + name, Metrics(tensor.floats, against: other.floats))
-            }
-        }
-        return noises
-    }
-
-    /// The values that the comparisons of one block share.
-    private struct Rows {
-        let function: String
-        /// The names of the function's states.
-        let states: [String]
-        /// The model has the function.
-        let known: Bool
-        /// The roles that the package records for its outputs, for comparisons without a model.
-        let roles: [String: Role]
-        let options: Parity.Options
-        /// The positions of outputs that count.
-        let positions: CountedPositions
-    }
-
-    /// Compares values with the model's, and with the golden's values of the names that `name` returns.
-    /// - Parameter names: the names of the model's values.
-    private func add(
-        _ rows: Rows, _ actual: [String: HostTensor], _ ofStored: [String: HostTensor],
-        _ original: [String: HostTensor], _ names: [String], _ name: (String) -> String, _ result: inout Result
-    ) {
-        func output(_ name: String) -> String { CoreMLWeightMatcher.output(name, besides: rows.states) }
-        let found = Dictionary(actual.map { (output($0.key), $0.value) }) { first, _ in first }
+        let comparison = SequenceComparison(
+            options: options,
+            unexpected: { title in
+                golden == nil ? "there is no model to compare with" : "the golden has no out.\(title)"
+            })
         let held = Dictionary((golden?.outputs.keys.sorted() ?? []).map { (CoreMLWeightMatcher.identifier($0), $0) }) {
             first, _ in first
         }
-        let all = rows.known ? names : found.keys.sorted()
-        for own in all {
-            let (label, found) = (name(own), found[CoreMLWeightMatcher.identifier(own)])
-            let role = programs.outputRoles[own] ?? rows.roles[own]
-            if let expected = ofStored[own], rows.options.stages.contains(.graph) {
-                compare(rows, .graph, .storedWeights, label, role, found, expected, .halves, &result)
+        var findings = OutputFindings()
+        for sequence in sequences {
+            let runner = Runner(package: package)
+            findings += try comparison.findings(sequence.blocks.indices) { number in
+                let block = sequence.blocks[number]
+                let side = sides[block.step.function]
+                var call = FeedCall(block)
+                call.positions = sequence.positions(of: block, in: functions[block.step.function])
+                call.statePositions = call.positions
+                call.expected = { _, title, role in
+                    held[CoreMLWeightMatcher.identifier(title)].flatMap { golden?.output($0, as: role) }
+                }
+                if let model = side.model { call.rename(inputsOf: model) }
+                return (call, side.function)
+            } noises: {
+                [RoundingNoise(arithmetic: .float16, seed: options.inputs.samplingSeed)]
+            } run: { number, call in
+                let block = sequence.blocks[number]
+                let side = sides[block.step.function]
+                return try runner.run(block, call, functions[block.step.function], side.function, side.model)
             }
-            guard rows.options.stages.contains(.outputs) else { continue }
-            func limit(_ expected: HostTensor) -> Tolerance {
-                if let limit = rows.options.budget?.tolerance(forOutput: label) { return limit }
-                guard let values = ofStored[own] else { return limits.tolerance(.halves, loss: nil) }
+        }
+        for index in blockFunctions.sorted() where sides[index].model == nil && !programs.isEmpty {
+            findings.skip(
+                .outputs, package.model.interfaces[index].function, "no part of the model has its inputs",
+                isRequired: true)
+        }
+        return findings
+    }
+
+    private func compared(
+        _ interface: CoreMLModel.Interface, _ function: FrozenProgram, _ model: FrozenProgram?, _ roles: [String: Role],
+        _ stored: [String: StoredTensor], _ limits: CoreMLLimits, _ options: Parity.Options
+    ) -> ComparedFunction {
+        let program = function.program
+        let states = program.states.map(\.name)
+        func identifier(_ name: String) -> String { CoreMLWeightMatcher.output(name, besides: states) }
+        let recorded = Dictionary(program.interface.outputs.map { (identifier($0), $1) }) { first, _ in first }
+        let parts = package.model.parts(of: interface.function)
+        let own = Set(program.outputs.map(\.name)).subtracting(parts.values.joined()).union(parts.keys).map(identifier)
+        let changed = (model?.program ?? program).states.filter { $0.next != $0.value }.map(\.name)
+        return ComparedFunction(
+            name: interface.function, outputs: model?.program.outputs.map(\.name) ?? own.sorted(),
+            states: model == nil ? changed.map(identifier).sorted() : changed, role: { roles[$0] ?? recorded[$0] },
+            original: options.stages.contains(.outputs) ? model.map { ModelSide($0) } : nil,
+            stored: model.map { ModelSide($0, stored: stored) }, graphLimit: .halves,
+            limit: { values, expected, _, positions in
+                guard let values else { return limits.tolerance(.halves, loss: nil) }
                 guard values.shape == expected.shape else { return .halves }
-                return limits.tolerance(.halves, loss: rows.positions.metrics(of: values, against: expected))
+                return limits.tolerance(.halves, loss: positions.metrics(of: values, against: expected))
+            })
+    }
+
+    /// The blocks of a sequence, run by the reference implementation of the package's operations.
+    private final class Runner {
+        private let package: CoreMLPackage
+        private var states: [String: HostTensor] = [:]
+        private var made: [String: HostTensor] = [:]
+
+        init(package: CoreMLPackage) { self.package = package }
+
+        func run(
+            _ block: GoldenDecoding.Block, _ call: FeedCall, _ function: FrozenProgram, _ compared: ComparedFunction,
+            _ model: FrozenProgram?
+        ) throws -> SequenceComparison.Found {
+            states.merge(call.states) { $1 }
+            let results = try function.evaluate(
+                block.step.inputs(carrying: made) { HostTensor($0) }, states: &states)
+            let outputs = try package.joiningParts(
+                of: Dictionary(results.map { ($0.name, $0.tensor) }) { first, _ in first }, in: compared.name)
+            made.merge(outputs) { $1 }
+            let parts = package.model.parts(of: compared.name).values.joined()
+            let changed = Set(function.program.states.filter { $0.next != $0.value }.map(\.name))
+            var surplus: [String] = []
+            /// Values by the names of the comparison.
+            func named(
+                _ values: [String: HostTensor], as known: [String], _ title: (String) -> String
+            ) -> [String: HostTensor] {
+                let names = Dictionary(known.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in first }
+                return values.sorted { $0.key < $1.key }.reduce(into: [:]) { named, value in
+                    let identifier = CoreMLWeightMatcher.output(value.key, besides: function.program.states.map(\.name))
+                    if let name = names[identifier] {
+                        if named[name] == nil { named[name] = value.value }
+                    } else if model != nil {
+                        surplus.append(title(value.key))
+                    }
+                }
             }
-            if let expected = held[CoreMLWeightMatcher.identifier(label)].flatMap({ golden?.output($0, as: role) }) {
-                compare(rows, .outputs, .golden, label, role, found, expected, limit(expected), &result)
-            } else if let expected = original[own] {
-                compare(
-                    rows, .outputs, .originalWeights, label, role, found, expected, limit(expected), &result)
-            } else {
-                let reason = golden == nil ? "there is no model to compare with" : "the golden has no such output"
-                skip(rows, .outputs, label, reason, isRequired: false, &result)
+            let own = named(outputs.filter { !parts.contains($0.key) }, as: compared.outputs, block.name)
+            let left = block.states.map { prefix in
+                named(states.filter { changed.contains($0.key) }, as: compared.states) { prefix + $0 }
             }
-        }
-        guard rows.known else { return }
-        let known = Set(names.map(CoreMLWeightMatcher.identifier))
-        for own in actual.keys.sorted() where !known.contains(output(own)) {
-            let stage: Stage = rows.options.stages.contains(.graph) ? .graph : .outputs
-            skip(rows, stage, name(own), "the model has no such output", isRequired: true, &result)
+            return .init(results: (own, left ?? [:]), surplus: surplus)
         }
     }
+}
 
-    private func compare(
-        _ rows: Rows, _ stage: Stage, _ reference: OutputFinding.Reference, _ label: String, _ role: Role?,
-        _ found: HostTensor?, _ expected: HostTensor, _ tolerance: Tolerance, _ result: inout Result
-    ) {
-        guard let found else {
-            return skip(rows, stage, label, "the package has no such output", isRequired: true, &result)
+extension FeedCall {
+    /// Gives inputs the names that a function of the model has for them.
+    fileprivate mutating func rename(inputsOf model: FrozenProgram) {
+        let names = model.program.inputs.map { (CoreMLWeightMatcher.identifier($0.name), $0.name) }
+        func renamed<Element>(_ all: [String: Element]) -> [String: Element] {
+            let given = Dictionary(all.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+            return names.reduce(into: [:]) { $0[$1.1] = given[$1.0] }
         }
-        guard found.shape == expected.shape else {
-            let reason = "the package gives \(found.shape), expected \(expected.shape)"
-            return skip(rows, stage, label, reason, isRequired: true, &result)
-        }
-        result.outputs.append(
-            OutputFinding(
-                stage, function: rows.function, name: label, role, against: reference, found, expected, tolerance,
-                at: rows.positions))
-    }
-
-    private func skip(
-        _ rows: Rows, _ stage: Stage, _ label: String, _ reason: String, isRequired: Bool, _ result: inout Result
-    ) {
-        result.notCompared.append(
-            NotCompared(stage: stage, name: "\(rows.function) \(label)", reason: reason, isRequired: isRequired))
-    }
-
-    private func renamed(_ inputs: [String: HostTensor], as names: [String]) -> [String: HostTensor] {
-        let given = Dictionary(inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
-        return names.reduce(into: [:]) { $0[$1] = given[CoreMLWeightMatcher.identifier($1)] }
+        (inputs, carried) = (renamed(inputs), renamed(carried))
     }
 }

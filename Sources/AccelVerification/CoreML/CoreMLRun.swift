@@ -36,8 +36,8 @@ struct CoreMLRun {
     }
 
     /// - Returns: nil when the inputs are not of the function's names and shapes.
-    func result(_ programs: [Program], _ options: Parity.Options) throws -> OutputStage.Result? {
-        var result = OutputStage.Result()
+    func result(_ programs: [Program], _ options: Parity.Options) throws -> OutputFindings? {
+        var result = OutputFindings()
         let given = try tensors().merging(startPosition) { given, _ in given }
         let model = try reference(programs, given)
         try model?.requireMemoryForInputs()
@@ -53,12 +53,10 @@ struct CoreMLRun {
             golden = golden.filter { own.contains(CoreMLWeightMatcher.identifier($0.key)) }
         }
         if model == nil, !programs.isEmpty || golden.isEmpty {
-            result.notCompared.append(
-                NotCompared(
-                    stage: .outputs, name: function + (source.golden?.suffix ?? ""),
-                    reason: programs.isEmpty
-                        ? "there is no model to compare with" : "no part of the model has its inputs",
-                    isRequired: !programs.isEmpty))
+            result.skip(
+                .outputs, function + (source.golden?.suffix ?? ""),
+                programs.isEmpty ? "there is no model to compare with" : "no part of the model has its inputs",
+                isRequired: !programs.isEmpty)
             if golden.isEmpty { return result }
         }
         let inputs = model.map { modelInputs(of: $0, given) } ?? given
@@ -75,12 +73,13 @@ struct CoreMLRun {
         func expected(
             _ stored: [String: StoredTensor], _ model: FrozenProgram, _ noise: RoundingNoise? = nil
         ) throws -> CoreMLComparison.Expected {
-            var states = start.ofModel
-            let outputs = try model.evaluate(
-                inputs, states: &states,
-                operand: { constant in .tensor(try HostTensor(stored[constant.name] ?? constant.requireTensor())) },
-                evaluate: RoundingNoise.evaluation(noise))
-            return CoreMLComparison.Expected(outputs: outputs, states: states)
+            var call = FeedCall(inputs: inputs)
+            call.states = start.ofModel
+            let results = try ReferenceSequence(noise).run(call, ModelSide(model, stored: stored))
+            let outputs = model.program.outputs.compactMap { output in
+                results.outputs[output.name].map { (output.name, $0) }
+            }
+            return CoreMLComparison.Expected(outputs: outputs, states: results.states)
         }
         let ofStored = try model.map { try expected(stored, $0) }
         if let ofStored, options.stages.contains(.graph) {
@@ -115,9 +114,8 @@ struct CoreMLRun {
                     noises.measure(name, comparison.metrics(name, tensor, against: plain))
                 }
             }
-            result.outputs = result.outputs.map { row in
-                row.isBeyondArithmetic ? row.allowing(noises[comparison.name(of: row)]) : row
-            }
+            let names = result.outputs.map(comparison.name)
+            result.allow { noises[names[$0]] }
         }
         return result
     }

@@ -182,13 +182,14 @@ struct CoreMLStages: StageRunner {
         var count = 0
         var refused: [(run: CoreMLRun, error: SamplesTooLong)] = []
         let interfaces = package.model.interfaces
-        if let decoding = try decoding(limits) {
+        if let decoding = try decoding() {
             progress(.outputs, 0)
-            let result = try decoding.result(options)
-            report.outputs += result.outputs
-            report.notCompared += result.notCompared
-            done = Set(interfaces.filter { result.functions.contains($0.function) }.map { FunctionShape($0, 0) })
-            count += result.runs
+            let findings = try decoding.findings(options.inputs.golden, programs ?? [], stored: stored, limits, options)
+            report.outputs += findings.outputs
+            report.notCompared += findings.notCompared
+            let names = decoding.names
+            done = Set(interfaces.filter { names.contains($0.function) }.map { FunctionShape($0, 0) })
+            count += decoding.sequences.reduce(0) { $0 + $1.blocks.count }
         }
         let samples = options.inputs.golden.map { $0.samples.map(InputSource.golden) } ?? [options.inputs]
         for interface in interfaces where options.inputs.seed == nil && !done.contains(FunctionShape(interface, 0)) {
@@ -268,13 +269,12 @@ struct CoreMLStages: StageRunner {
     }
 
     /// The blocks of a decoder's golden, or of a file's samples; nil for other inputs, and where no functions share states.
-    private func decoding(_ limits: CoreMLLimits) throws -> CoreMLDecoding? {
+    private func decoding() throws -> CoreMLDecoding? {
         switch options.inputs {
-        case .golden(let golden) where golden.isDecoding:
-            try package.decoding(of: golden, programs ?? [], stored: stored, limits: limits)
+        case .golden(let golden) where golden.isDecoding: try CoreMLDecoding(package, golden: golden)
         case .file(let file):
-            if let programs, let given = try InputMatcher(file, for: package.functionInterfaces).samples {
-                try package.decoding(of: given, programs, stored: stored, limits: limits)
+            if programs != nil, let given = try InputMatcher(file, for: package.functionInterfaces).samples {
+                try CoreMLDecoding(package, samples: given)
             } else {
                 nil
             }

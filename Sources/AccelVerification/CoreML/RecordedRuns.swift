@@ -115,7 +115,7 @@ public struct RecordedRuns: Sendable {
         _ package: CoreMLPackage, _ variants: [Variant], _ functions: [FrozenProgram], _ source: InputSource
     ) throws -> (sequences: [[Step]], drawn: [String], leftOut: [String]) {
         if let golden = source.golden, golden.isDecoding {
-            let sequences = try package.decoding(of: golden, [], stored: [:], limits: CoreMLLimits()).sequences.map {
+            let sequences = try CoreMLDecoding(package, golden: golden).sequences.map {
                 sequence in
                 sequence.blocks.map { block in
                     Step(

@@ -16,13 +16,11 @@ struct GoldenDecoding {
         var states: String?
     }
     /// The sequences of blocks. Each starts with an empty cache.
-    let sequences: [[Block]]
-    /// For each row, the tokens that the golden's mask shows; nil if all count.
-    let lengths: [Int]?
+    let sequences: [SampleDecoding.Sequence]
 
     /// - Throws: `RequestError` with exit status 3 when no function takes the golden's blocks; `RequestError` for padding in front of tokens.
     init(_ program: ModelPlan, golden: Golden) throws {
-        lengths = try golden.tokenCounts(for: program)
+        let lengths = try golden.tokenCounts(for: program)
         let prefill = golden.prefillLength
         let plan = DecodingPlan(program, Self.inputs(of: golden, for: program))
         let count = plan?.count ?? 0
@@ -41,7 +39,7 @@ struct GoldenDecoding {
             sequences.append(blocks)
         }
         guard !sequences.isEmpty else { throw Self.noFunction(of: program, takes: golden, prefill: prefill) }
-        self.sequences = sequences
+        self.sequences = sequences.map { .init(blocks: $0, lengths: lengths) }
     }
 
     /// The name that goldens of a decoder may have for the encoder's output.

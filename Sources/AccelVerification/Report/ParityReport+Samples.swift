@@ -29,10 +29,3 @@ extension ParityReport {
         }.map(\.element)
     }
 }
-
-extension OutputFinding {
-    /// Both compare the same output with the same reference.
-    func isSame(as other: OutputFinding) -> Bool {
-        (stage, function, name, reference) == (other.stage, other.function, other.name, other.reference)
-    }
-}

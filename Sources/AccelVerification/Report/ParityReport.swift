@@ -180,7 +180,7 @@ public struct ParityReport: Sendable {
     }
 
     /// Adds the findings of a run. Those of another run on the same output, with another sample, are joined with them.
-    mutating func add(_ result: OutputStage.Result) {
+    mutating func add(_ result: OutputFindings) {
         for row in result.outputs {
             let index = outputs.firstIndex { $0.isSame(as: row) }
             if let index { outputs[index] = outputs[index].joining(row) } else { outputs.append(row) }

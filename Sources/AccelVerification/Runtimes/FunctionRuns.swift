@@ -23,7 +23,7 @@ struct FunctionRuns {
             done = add(try GoldenDecoding(plan, golden: golden).sequences, functions, golden)
         } else {
             if let samples = try Self.matcher(source, plan)?.samples, let decoding = try SampleDecoding(plan, samples) {
-                done = add(decoding.sequences.map(\.blocks), functions, nil)
+                done = add(decoding.sequences, functions, nil)
             }
             let decoded = done
             for sample in source.golden?.samples.map(Optional.some) ?? [nil] {
@@ -36,9 +36,10 @@ struct FunctionRuns {
                     let (function, feed) = (functions[index], try feed.completed())
                     done.insert(index)
                     let suffix = sample?.suffix ?? ""
-                    var run = RuntimeRun(
-                        function: function.name, model: function.model, sequence: runs.count, inputs: feed.inputs,
-                        states: feed.states, outputName: { $0 + suffix }, stateName: { $0 + suffix })
+                    var call = FeedCall(inputs: feed.inputs)
+                    call.states = feed.states
+                    (call.outputName, call.stateName) = ({ $0 + suffix }, { $0 + suffix })
+                    var run = RuntimeRun(function: function.name, model: function.model, sequence: runs.count, call)
                     run.expected = sample?.outputs(as: function.model.program.interface.outputs) ?? [:]
                     runs.append(run)
                 }
@@ -48,11 +49,10 @@ struct FunctionRuns {
         for (index, function) in functions.enumerated() where !done.contains(index) {
             try function.model.requireMemoryForInputs()
             guard let feed = try inputs.feed(for: index) else { continue }
-            let states = function.model.states.compactMap { state in feed.state(state.name).map { (state.name, $0) } }
-            runs.append(
-                RuntimeRun(
-                    function: function.name, model: function.model, sequence: runs.count, inputs: feed.inputs,
-                    states: Dictionary(states) { first, _ in first }, stateName: { $0 }))
+            var call = FeedCall(inputs: feed.inputs)
+            for state in function.model.states { call.states[state.name] = feed.state(state.name) }
+            call.stateName = { $0 }
+            runs.append(RuntimeRun(function: function.name, model: function.model, sequence: runs.count, call))
             if source.seed == nil { drawn.append(function.model.functionName) }
         }
     }
@@ -60,35 +60,27 @@ struct FunctionRuns {
     /// Adds the runs of sequences of blocks.
     /// - Returns: their functions.
     private mutating func add(
-        _ sequences: [[GoldenDecoding.Block]], _ functions: [(name: String, model: FrozenProgram)], _ golden: Golden?
+        _ sequences: [SampleDecoding.Sequence], _ functions: [(name: String, model: FrozenProgram)], _ golden: Golden?
     ) -> Set<Int> {
-        for sequence in sequences {
+        for blocks in sequences.map(\.blocks) {
             let number = runs.count
-            for block in sequence {
-                runs.append(Self.run(block, functions[block.step.function], sequence: number, golden))
+            for block in blocks {
+                let function = functions[block.step.function]
+                var run = RuntimeRun(function: function.name, model: function.model, sequence: number, FeedCall(block))
+                for name in run.model.program.outputs.map(\.name) {
+                    run.expected[name] = golden?.output(run.call.outputName(name), as: run.role(name))
+                }
+                for name in run.states {
+                    run.expected[name] = golden?.output(run.call.stateName?(name) ?? name, as: nil)
+                }
+                runs.append(run)
             }
         }
-        return Set(sequences.joined().map(\.step.function))
+        return Set(sequences.flatMap(\.blocks).map(\.step.function))
     }
 
     private static func matcher(_ source: InputSource, _ plan: ModelPlan) throws -> InputMatcher? {
         guard case .file(let file) = source else { return nil }
         return try InputMatcher(file, for: plan.functions.map(\.interface))
-    }
-
-    private static func run(
-        _ block: GoldenDecoding.Block, _ function: (name: String, model: FrozenProgram), sequence: Int,
-        _ golden: Golden?
-    ) -> RuntimeRun {
-        let states = block.step.states.map { ($0.name, HostTensor.content($0)) }
-        var run = RuntimeRun(
-            function: function.name, model: function.model, sequence: sequence,
-            inputs: block.step.inputs.mapValues { HostTensor($0) }, carried: block.step.carried,
-            states: Dictionary(states) { first, _ in first }, outputName: block.name)
-        if let prefix = block.states { run.stateName = { prefix + $0 } }
-        for result in run.results {
-            run.expected[result.name] = golden?.output(result.title, as: run.role(result.name))
-        }
-        return run
     }
 }

@@ -21,7 +21,9 @@ struct RuntimeRequest {
         var tensors: [StoredTensor] = []
         for (number, run) in runs.enumerated() {
             tensors += run.inputs.sorted { $0.key < $1.key }.map { $0.value.stored(name: "\(number).\($0.key)") }
-            tensors += run.states.sorted { $0.key < $1.key }.map { $0.value.stored(name: "\(number).state.\($0.key)") }
+            tensors += run.call.states.sorted { $0.key < $1.key }.map {
+                $0.value.stored(name: "\(number).state.\($0.key)")
+            }
         }
         try SafetensorsWriter.write(tensors, to: "\(folder)/\(Self.inputs)", as: .part)
         let document: JSON = [
@@ -43,9 +45,9 @@ struct RuntimeRequest {
                 run.model.program.inputs.map { input in
                     .object(
                         port(input.name, .input)
-                            + (run.carried[input.name].map { [.init("from", .string($0))] } ?? []))
+                            + (run.call.carried[input.name].map { [.init("from", .string($0))] } ?? []))
                 }),
-            "states": .array(run.states.keys.sorted().map(JSON.string)),
+            "states": .array(run.call.states.keys.sorted().map(JSON.string)),
             "outputs": .array(run.model.program.outputs.map { .object(port($0.name, .output)) }),
             "changedStates": .array(run.changedStates.map(JSON.string)),
         ]

@@ -71,14 +71,14 @@ struct RuntimeStages: StageRunner {
         let rounding = try subject.runtime.rounding(subject.source)
         // Weight-only first, where the runtime can be asked for it, so that the two losses are told apart.
         let modes = [subject.runtime.unrounded, rounding].compactMap(\.self)
-        var references: References?
+        // What has the suffix of the second mode is compared with the same results of the model.
+        let kept = SequenceComparison.Kept()
         for (index, mode) in modes.enumerated() where index == 0 || mode != modes[0] {
             guard let answer = try answer(runs, keepsActivations: modes.count > 1 && index == 0) else { continue }
             let named = "\(report.runtime.map { $0.activations + " and " } ?? "")\(mode.words)"
             report.runtime = RuntimeFinding(name: answer.runtime, activations: named)
-            let known = try references ?? References(runs, weights?.stored, options.stages)
-            references = known
-            try compare(answer, runs, known, mode, suffix: index > 0 ? ", activations \(mode.words)" : "")
+            let suffix = index > 0 ? ", activations \(mode.words)" : ""
+            try compare(answer, runs, mode, suffix: suffix, modes.count > 1 ? kept : nil)
         }
         if case .file = options.inputs {
             report.countRuns(runs.count)
@@ -134,120 +134,74 @@ struct RuntimeStages: StageRunner {
         return nil
     }
 
-    /// The reference's results, each made when it is needed.
-    private struct References {
-        var stored: RuntimeReference?
-        var original: RuntimeReference?
-
-        init(_ runs: [RuntimeRun], _ stored: [String: StoredTensor]?, _ stages: Set<Stage>) throws {
-            if let stored {
-                self.stored = try RuntimeReference(runs) { constant in
-                    try HostTensor(stored[constant.name] ?? constant.requireTensor())
+    private mutating func compare(
+        _ answer: RuntimeRequest.Answer, _ runs: [RuntimeRun], _ rounding: RuntimeRounding, suffix: String,
+        _ kept: SequenceComparison.Kept?
+    ) throws {
+        let runtime = subject.runtime
+        let comparison = SequenceComparison(options: options, subject: runtime.title, kept: kept)
+        let functions = runs.map(compared(by: rounding, suffix: suffix, isAnswered: runs.allSatisfy(\.isAnswered)))
+        for sequence in Set(runs.map(\.sequence)).sorted() {
+            let numbers = runs.indices.filter { runs[$0].sequence == sequence }
+            guard let first = numbers.first, let last = numbers.last else { continue }
+            let findings = try comparison.findings(first..<last + 1) { number in
+                try runs[number].model.requireMemoryForInputs()
+                var call = runs[number].call
+                call.expected = { name, _, _ in runs[number].expected[name] }
+                return (call, functions[number])
+            } noises: {
+                rounding.arithmetic.map { [.init(arithmetic: $0, seed: options.inputs.samplingSeed)] } ?? []
+            } run: { number, _ in
+                func values(_ names: [String], isState: Bool) -> [String: HostTensor] {
+                    names.reduce(into: [:]) { values, name in
+                        let answered = RuntimeRequest.Answer.name(number, name, isState: isState)
+                        values[name] = answer.outputs[answered].map { HostTensor($0) }
+                    }
                 }
+                let (outputs, states) = (functions[number].outputs, functions[number].states)
+                return .init(
+                    results: (values(outputs, isState: false), values(states, isState: true)),
+                    missing: { name in
+                        let isState = !outputs.contains(name)
+                        let reason = answer.missing[RuntimeRequest.Answer.name(number, name, isState: isState)]
+                        return (reason ?? "\(runtime.title) gave no such output", reason == nil)
+                    })
             }
-            let isAnswered = runs.allSatisfy { run in run.results.allSatisfy { run.expected[$0.name] != nil } }
-            if stages.contains(.outputs), !isAnswered {
-                original = try RuntimeReference(runs) { try HostTensor($0.requireTensor()) }
-            }
+            report.outputs += findings.outputs
+            report.notCompared += findings.notCompared
         }
+        listUnread(by: runs)
     }
 
-    private mutating func compare(
-        _ answer: RuntimeRequest.Answer, _ runs: [RuntimeRun], _ references: References, _ rounding: RuntimeRounding,
-        suffix: String
-    ) throws {
-        let graph = rounding.graphTolerance(of: subject.runtime)
+    /// Returns the function that makes of a run what it is compared with.
+    /// - Parameter isAnswered: a golden has all results.
+    private func compared(
+        by rounding: RuntimeRounding, suffix: String, isAnswered: Bool
+    ) -> (RuntimeRun) -> ComparedFunction {
         let weakest = weights.map(\.weakest) ?? (try? SchemeTolerance.weakest(of: subject.source.weights)) ?? nil
         let areWeightsRight =
             weights?.findings.allSatisfy { row in
                 row.failure == nil || options.budget?.tolerance(forWeight: row.name) != nil
             } ?? true
-        let first = report.outputs.count
-        /// The run and the name of the result of each row.
-        var keys: [(run: Int, name: String)] = []
-        for (number, run) in runs.enumerated() {
-            let function = run.model.functionName + suffix
-            let positions = CountedPositions(run.inputs, of: run.model.program.interface)
-            for result in run.results {
-                let name = RuntimeRequest.Answer.name(number, result.name, isState: result.isState)
-                let found = answer.outputs[name].map { HostTensor($0) }
-                if found == nil {
-                    let reason = answer.missing[name]
-                    report.notCompared.append(
-                        .init(
-                            stage: .outputs, name: "\(function) \(result.title)",
-                            reason: reason ?? "\(subject.runtime.title) gave no such output", isRequired: reason == nil)
-                    )
-                    continue
-                }
-                func add(
-                    _ stage: Stage, _ reference: OutputFinding.Reference, _ expected: HostTensor?, _ limit: Tolerance
-                ) {
-                    guard let found, let expected, options.stages.contains(stage) else { return }
-                    guard found.shape == expected.shape else {
-                        report.notCompared.append(
-                            .init(
-                                stage: stage, name: "\(function) \(result.title)",
-                                reason: "\(subject.runtime.title) gives \(found.shape), expected \(expected.shape)",
-                                isRequired: true))
-                        return
-                    }
-                    report.outputs.append(
-                        OutputFinding(
-                            stage, function: function, name: result.title, run.role(result.name), against: reference,
-                            found, expected, limit, at: positions))
-                    keys.append((number, result.name))
-                }
-                let stored = references.stored?.results[number][result.name]
-                func limit(_ expected: HostTensor?) -> Tolerance {
-                    let loss: Metrics? =
-                        if let stored, let expected, areWeightsRight, stored.shape == expected.shape {
-                            positions.metrics(of: stored, against: expected)
-                        } else {
-                            nil
-                        }
-                    return options.budget?.tolerance(forOutput: result.title)
-                        ?? rounding.outputTolerance(of: subject.runtime, loss: loss, weights: weakest)
-                }
-                add(.graph, .storedWeights, stored, graph)
-                if let golden = run.expected[result.name] {
-                    add(.outputs, .golden, golden, limit(golden))
-                } else {
-                    let original = references.original?.results[number][result.name]
-                    add(.outputs, .originalWeights, original, limit(original))
-                }
-            }
-        }
-        try allowNoise(from: first, keys, runs, references.stored, rounding)
-        listUnread(by: runs)
-    }
-
-    /// Widens the limits that are exceeded by the noise that the runs have.
-    private mutating func allowNoise(
-        from first: Int, _ keys: [(run: Int, name: String)], _ runs: [RuntimeRun], _ stored: RuntimeReference?,
-        _ rounding: RuntimeRounding
-    ) throws {
-        guard let stored, let arithmetic = rounding.arithmetic,
-            report.outputs[first...].contains(where: \.isBeyondArithmetic)
-        else { return }
-        let noise = RoundingNoise(arithmetic: arithmetic, seed: options.inputs.samplingSeed)
-        let moved = try RuntimeReference(runs, noise: noise) { [weights] constant in
-            try HostTensor(weights?.stored[constant.name] ?? constant.requireTensor())
-        }
-        for (index, key) in zip(first..., keys) where report.outputs[index].isBeyondArithmetic {
-            guard let plain = stored.results[key.run][key.name], let other = moved.results[key.run][key.name] else {
-                continue
-            }
-            let positions = CountedPositions(runs[key.run].inputs, of: runs[key.run].model.program.interface)
-            report.outputs[index] = report.outputs[index].allowing(
-                positions.metrics(of: other, against: plain))
+        return { run in
+            ComparedFunction(
+                name: run.model.functionName + suffix, outputs: run.model.program.outputs.map(\.name),
+                states: run.states, role: run.role,
+                original: options.stages.contains(.outputs) && !isAnswered ? ModelSide(run.model) : nil,
+                stored: weights.map { ModelSide(run.model, stored: $0.stored) },
+                graphLimit: rounding.graphTolerance(of: subject.runtime),
+                limit: { stored, expected, _, positions in
+                    let isLoss = areWeightsRight && stored?.shape == expected.shape
+                    let loss = isLoss ? stored.map { positions.metrics(of: $0, against: expected) } : nil
+                    return rounding.outputTolerance(of: subject.runtime, loss: loss, weights: weakest)
+                })
         }
     }
 
     /// Lists the outputs of a golden that the export does not have.
     private mutating func listUnread(by runs: [RuntimeRun]) {
         guard let golden = options.inputs.golden, !golden.isDecoding else { return }
-        let known = Set(runs.flatMap { $0.results.map(\.name) })
+        let known = Set(runs.flatMap(\.results))
         for name in golden.outputs.keys.sorted() where !known.contains(name) {
             let gap = NotCompared(stage: .outputs, name: "out.\(name)", reason: "the export has no such output")
             if !report.notCompared.contains(gap) { report.notCompared.append(gap) }

@@ -97,7 +97,8 @@ struct WholeInputs {
                 default: break
                 }
             }
-            runs.append(RuntimeRun(function: program.name, model: frozen, sequence: runs.count, inputs: inputs))
+            runs.append(
+                RuntimeRun(function: program.name, model: frozen, sequence: runs.count, FeedCall(inputs: inputs)))
         }
     }
 
@@ -142,9 +143,9 @@ struct WholeInputs {
                 continue
             }
             let suffix = rows > 1 ? ".\(row)" : ""
-            var run = RuntimeRun(
-                function: program.name, model: frozen, sequence: runs.count, inputs: inputs, outputName: { $0 + suffix }
-            )
+            var call = FeedCall(inputs: inputs)
+            call.outputName = { $0 + suffix }
+            var run = RuntimeRun(function: program.name, model: frozen, sequence: runs.count, call)
             for output in frozen.outputs {
                 run.expected[output.name] = golden?.whole(output.name, of: frozen.program)?.row(
                     row, first: isText && output.shape.rank > 2 ? count : nil)

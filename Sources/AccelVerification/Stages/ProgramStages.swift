@@ -203,8 +203,10 @@ struct ProgramStages: StageRunner {
         if let golden = options.inputs.golden, golden.isDecoding,
             program.functions.contains(where: { !$0.states.isEmpty })
         {
-            let result = try DecodingStage(program, model: model, golden: golden, (lossy, wrong), options: options)
-                .run()
+            let sequences = try GoldenDecoding(program, golden: golden).sequences
+            let result = try DecodingStage(
+                program, model: model, sequences, golden: golden, (lossy, wrong), options: options
+            ).run()
             report.add(result, asked: options.stages)
             for index in result.functions {
                 done[index] = result.fed.contains(index) ? [.graph, .outputs] : [.operators, .graph, .outputs]
@@ -277,7 +279,8 @@ struct ProgramStages: StageRunner {
             let inputs = try InputMatcher(file, for: program.functions.map(\.interface)).samples,
             let samples = try SampleDecoding(program, inputs)
         else { return nil }
-        let stage = DecodingStage(program, model: model, samples: samples, (lossy, wrong), options: options)
+        let stage = DecodingStage(
+            program, model: model, samples.sequences, golden: nil, (lossy, wrong), options: options)
         do {
             let result = try stage.run()
             report.add(result, asked: options.stages)

@@ -15,7 +15,7 @@ struct RunComparison {
     struct Result {
         var operators: [OperatorFinding] = []
         /// The findings of S3, then those of S4.
-        var outputs = OutputStage.Result()
+        var outputs = OutputFindings()
     }
 
     func result(progress: (Stage, Double) -> Void = { _, _ in }) throws -> Result {
@@ -49,7 +49,7 @@ struct RunComparison {
         try sides.all.forEach { try $0.finish() }
         try package.finish { outputs.actual[$0] = $1 }
         outputs.settle(sides, isLast: true)
-        result.outputs.add(outputs.result)
+        result.outputs += outputs.result
         try allowNoise(in: &result, plans)
         return result
     }
@@ -65,9 +65,8 @@ struct RunComparison {
             result.operators[index].failure = "the plan does not compute the model's node: \(reason)"
         }
         guard isBeyond, let noise else { return }
-        result.outputs.outputs = result.outputs.outputs.map { row in
-            row.isBeyondArithmetic ? row.allowing(noise.results[String(row.name.dropLast(run.suffix.count))]) : row
-        }
+        let names = result.outputs.outputs.map { String($0.name.dropLast(run.suffix.count)) }
+        result.outputs.allow { noise.results[names[$0]] }
     }
 }
 
@@ -112,8 +111,8 @@ private struct OutputComparison {
     let budget: Budget?
     /// The package's results that have not been compared yet, by name.
     var actual: [String: HostTensor] = [:]
-    private var graph: [String: OutputStage.Result] = [:]
-    private var outputs: [String: OutputStage.Result] = [:]
+    /// By the result's name.
+    private var findings: [String: OutputFindings] = [:]
     private var settled: Set<String> = []
 
     init(run: FunctionRun, stages: Set<Stage>, budget: Budget?) {
@@ -133,16 +132,9 @@ private struct OutputComparison {
             guard isLast || sides.all.allSatisfy({ $0.results[name] != nil }), settled.insert(name).inserted else {
                 continue
             }
-            let stage = OutputStage(run: run, budget: budget, actual: actual.filter { $0.key == name })
-            let original = (sides.original?.results[name]).map { [name: $0] } ?? [:]
-            let stored = (sides.stored?.results[name]).map { [name: $0] } ?? [:]
-            if stages.contains(.graph) { graph[name] = stage.graph(storedOutputs: stored, of: [port]) }
-            if stages.contains(.outputs) {
-                outputs[name] =
-                    run.golden.map {
-                        stage.outputs(golden: $0, originalOutputs: original, storedOutputs: stored, of: [port])
-                    } ?? stage.outputs(originalOutputs: original, storedOutputs: stored, of: [port])
-            }
+            run.compare(
+                name, in: stages, budget, found: actual[name], original: sides.original?.results[name],
+                stored: sides.stored?.results[name], &findings[name, default: OutputFindings()])
             actual[name] = nil
             sides.all.forEach { $0.drop(name) }
         }
@@ -150,16 +142,42 @@ private struct OutputComparison {
 
     /// All findings: those of S3 in the order of the results, then those of S4; with a golden, the comparisons with it
     /// come first.
-    var result: OutputStage.Result {
-        var result = OutputStage.Result()
-        for port in run.results { graph[port.name].map { result.add($0) } }
-        if stages.contains(.graph) { result.add(OutputStage.surplus(of: run, in: .graph)) }
-        var last = OutputStage.Result()
-        for port in run.results { outputs[port.name].map { last.add($0) } }
-        let rows = last.outputs
-        last.outputs = rows.filter { $0.reference == .golden } + rows.filter { $0.reference != .golden }
-        if stages.contains(.outputs) { last.add(OutputStage.surplus(of: run, in: .outputs)) }
-        result.add(last)
+    var result: OutputFindings {
+        var result = OutputFindings()
+        let all = run.results.compactMap { findings[$0.name] }.reduce(into: OutputFindings()) { $0 += $1 }
+        for stage in [Stage.graph, .outputs] where stages.contains(stage) {
+            let rows = all.outputs.filter { $0.stage == stage }
+            result.outputs += rows.filter { $0.reference == .golden } + rows.filter { $0.reference != .golden }
+            result.notCompared += all.notCompared.filter { $0.stage == stage }
+            for port in run.frozen == nil ? [] : run.surplus {
+                result.skip(stage, run.name(ofResult: port.name), "the model has no such output", isRequired: true)
+            }
+        }
         return result
+    }
+}
+
+extension FunctionRun {
+    /// Compares an output or state.
+    func compare(
+        _ name: String, in stages: Set<Stage>, _ budget: Budget?, found: HostTensor?, original: HostTensor?,
+        stored: HostTensor?, _ result: inout OutputFindings
+    ) {
+        let (role, first) = (interface.outputs[name], result.outputs.count)
+        let value = ComparedValue(
+            function: function.name, title: name + suffix, role: role, positions: positions, found: found, graph: found,
+            original: original, stored: stored, golden: golden?.output(name, as: role))
+        let limits = ComparedValue.Limits(
+            graph: rounding, golden: golden?.tolerance(for: name) ?? .unstatedNoise,
+            outputs: { expected, strict in
+                budget?.tolerance(forOutput: name) ?? tolerance(stored, against: expected, strict: strict)
+            }, checksModel: true,
+            unexpected: golden == nil
+                ? ("the model gave none", true) : ("the golden has no out.\(name)\(suffix)", false))
+        value.compare(in: stages, limits, &result)
+        guard role?.kind == .logits, let labels = golden?.labels, let found, let expected = value.golden else { return }
+        for index in result.outputs.indices[first...] where result.outputs[index].reference == .golden {
+            result.outputs[index].labels = LabelScore(found.floats, original: expected.floats, labels: labels)
+        }
     }
 }
