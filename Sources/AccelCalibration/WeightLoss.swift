@@ -102,11 +102,6 @@ public struct WeightLoss: Sendable {
         return rule.json.text()
     }
 
-    /// The recipe's rule that stores the weight as it is stored now, as JSON; nil if no rule does.
-    package var keepingRule: String? {
-        (try? Recipe.Rule(weight: name, codec: Codecs.codec(scheme)))?.json.text()
-    }
-
     /// The members of reports: `name`, `compress`, `bytes`, `sqnr`, `estimated`, `part`, and `remedy` with its rule.
     /// - Parameter figure: returns a number in the form of the report.
     public func json(figure: (Double) -> JSON) -> JSON {

@@ -11,7 +11,7 @@ extension OutputKind {
 
     /// A parity report as JSON.
     public static let parityReport = OutputKind.file("a parity report", suffixes: [".json"]) { path in
-        try missingMark("parity report", in: path)
+        try missingMark(ParityReport.mark, in: path)
     }
 
     /// A parity report as a page.

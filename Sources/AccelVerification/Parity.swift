@@ -1,4 +1,4 @@
-public import AccelByteIO
+import AccelByteIO
 public import AccelCPURuntime
 public import AccelCalibration
 public import AccelTensors
@@ -33,8 +33,6 @@ public struct Parity: Sendable {
         /// The weights of a model of another format whose codes need not be those of a conversion, such as those that a file of another
         /// tool has.
         public var freeCodes: [String: any WeightCodec] = [:]
-        /// The recipe by which accelc made what is verified, which rules of a ranking are added to; nil if it is not known.
-        public var recipe: JSON?
 
         /// Creates options; by default all stages run on drawn inputs within the default limits.
         public init(

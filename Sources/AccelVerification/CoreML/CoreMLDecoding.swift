@@ -70,9 +70,7 @@ struct CoreMLDecoding {
             unexpected: { title in
                 golden == nil ? "there is no model to compare with" : "the golden has no out.\(title)"
             })
-        let held = Dictionary((golden?.outputs.keys.sorted() ?? []).map { (CoreMLWeightMatcher.identifier($0), $0) }) {
-            first, _ in first
-        }
+        let held = CoreMLWeightMatcher.identified(golden?.outputs.keys.sorted() ?? [])
         var findings = OutputFindings()
         for sequence in sequences {
             let runner = Runner(package: package)
@@ -151,7 +149,7 @@ struct CoreMLDecoding {
             func named(
                 _ values: [String: HostTensor], as known: [String], _ title: (String) -> String
             ) -> [String: HostTensor] {
-                let names = Dictionary(known.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in first }
+                let names = CoreMLWeightMatcher.identified(known)
                 return values.sorted { $0.key < $1.key }.reduce(into: [:]) { named, value in
                     let identifier = CoreMLWeightMatcher.output(value.key, besides: function.program.states.map(\.name))
                     if let name = names[identifier] {
@@ -175,7 +173,7 @@ extension FeedCall {
     fileprivate mutating func rename(inputsOf model: FrozenProgram) {
         let names = model.program.inputs.map { (CoreMLWeightMatcher.identifier($0.name), $0.name) }
         func renamed<Element>(_ all: [String: Element]) -> [String: Element] {
-            let given = Dictionary(all.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+            let given = CoreMLWeightMatcher.identified(all)
             return names.reduce(into: [:]) { $0[$1.1] = given[$1.0] }
         }
         (inputs, carried) = (renamed(inputs), renamed(carried))

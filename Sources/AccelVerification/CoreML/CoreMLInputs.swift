@@ -46,13 +46,9 @@ extension CoreMLPackage {
     func runs(
         of interface: CoreMLModel.Interface, as shape: Int, _ matcher: InputMatcher, leavingOut leavesOut: Bool = false
     ) throws -> [SampleInputs.Run]? {
-        let names = Dictionary(matcher.tensors.keys.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in
-            first
-        }
+        let names = CoreMLWeightMatcher.identified(matcher.tensors.keys)
         let roles = try self.interface(of: interface.function)?.inputs ?? [:]
-        let byIdentifier = Dictionary(roles.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in
-            first
-        }
+        let byIdentifier = CoreMLWeightMatcher.identified(roles)
         var (ports, known) = ([FrozenProgram.Port](), Interface())
         for input in interface.inputs {
             let identifier = CoreMLWeightMatcher.identifier(input.name)
@@ -75,13 +71,14 @@ extension CoreMLPackage {
             let own = matcher.sizes[CoreMLWeightMatcher.identifier(input.name)]
             return own.map { $0.count + 1 == input.type.sizes?.count } ?? false
         }
-        let advice =
-            lacksBatch
-            ? "its tensors have one axis less than the inputs: give a single sample a first axis of 1"
-            : "export with --shape-from \(matcher.file)"
         return RequestError(
-            "no function of the Core ML package takes the inputs of \(matcher.file): \(advice); "
-                + "\(matcher.heldText); the package has \(offered.joined(separator: "; "))",
+            Diagnostic(
+                "no function of the Core ML package takes the inputs of \(matcher.file): \(matcher.heldText); the package has "
+                    + offered.joined(separator: "; ")
+                    + (lacksBatch
+                        ? "; its tensors have one axis less than the inputs: give a single sample a first axis of 1"
+                        : ""),
+                code: lacksBatch ? nil : .noFunctionForInputs, subject: matcher.file),
             status: .unavailable)
     }
 }
@@ -89,9 +86,7 @@ extension CoreMLPackage {
 extension InputMatcher {
     /// The sizes of the tensors, by the identifiers of their names.
     var sizes: [String: [Int]] {
-        Dictionary(tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.shape.dimensions) }) { first, _ in
-            first
-        }
+        CoreMLWeightMatcher.identified(tensors.mapValues(\.shape.dimensions))
     }
 }
 
@@ -132,9 +127,7 @@ extension CoreMLModel.Interface {
         case .seeded, .file: return Array(0..<shapeCount)
         case .golden(let golden): given = golden.inputs.mapValues(\.shape)
         }
-        let own = Dictionary(given.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.dimensions) }) { first, _ in
-            first
-        }
+        let own = CoreMLWeightMatcher.identified(given.mapValues(\.dimensions))
         let fitting = (0..<shapeCount).filter { shape in
             inputs.allSatisfy { input in
                 input.enumeratedShapes.isEmpty

@@ -60,7 +60,7 @@ struct CoreMLRun {
             if golden.isEmpty { return result }
         }
         let inputs = model.map { modelInputs(of: $0, given) } ?? given
-        let named = Dictionary(inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+        let named = CoreMLWeightMatcher.identified(inputs)
         guard let own = try packageInputs(named) else { return nil }
         let start = CoreMLStates(of: interface, model: model, drawn: drawn, given: given)
         var states = start.ofPackage
@@ -120,6 +120,9 @@ struct CoreMLRun {
         return result
     }
 
+    /// Returns the source's inputs in the function's names and types; nil if one is missing or has another shape.
+    func sourceInputs() throws -> [String: HostTensor]? { try packageInputs(CoreMLWeightMatcher.identified(tensors())) }
+
     /// The function's name, with the shape if it has several.
     var function: String { interface.title(ofShape: shape) }
 
@@ -177,9 +180,7 @@ struct CoreMLRun {
 
     /// Returns the first of the inputs that a golden lacks, or has in another shape.
     func unfitting(in golden: Golden) -> String? {
-        let given = Dictionary(
-            golden.inputs.map { (CoreMLWeightMatcher.identifier($0.key), $0.value.shape.dimensions) }
-        ) { first, _ in first }
+        let given = CoreMLWeightMatcher.identified(golden.inputs.mapValues(\.shape.dimensions))
         if let state = try? encoderState(missingIn: golden) {
             return "in.\(state) is missing, which an encoder makes"
         }

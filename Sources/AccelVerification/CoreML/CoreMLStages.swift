@@ -97,8 +97,7 @@ struct CoreMLStages: StageRunner {
     mutating func compareWeights(progress: (Double) -> Void) throws {
         guard let programs else {
             if options.stages.contains(.weights) {
-                report.notCompared.append(
-                    NotCompared(stage: .weights, name: "all weights", reason: "there is no model to compare with"))
+                report.skip(.weights, "all weights", "there is no model to compare with")
             }
             return
         }
@@ -260,10 +259,8 @@ struct CoreMLStages: StageRunner {
                 drawn.append(run.function)
                 continue
             }
-            report.notCompared.append(
-                NotCompared(
-                    stage: .outputs, name: run.function, reason: "the inputs are not of its names and shapes",
-                    isRequired: programs != nil))
+            report.skip(
+                .outputs, run.function, "the inputs are not of its names and shapes", isRequired: programs != nil)
         }
         if !drawn.isEmpty, options.inputs.seed == nil { report.draw(for: drawn, seed: seed) }
     }
@@ -298,11 +295,9 @@ struct CoreMLStages: StageRunner {
                 let run = CoreMLRun(
                     package: package, interface: interface, source: .golden(sample), stored: stored,
                     limits: CoreMLLimits())
-                report.notCompared.append(
-                    NotCompared(
-                        stage: .outputs, name: "\(interface.function) out.\(name)\(sample.suffix)",
-                        reason: Golden.lacksInputs(run.unfitting(in: sample)),
-                        isRequired: true))
+                report.skip(
+                    .outputs, "\(interface.function) out.\(name)\(sample.suffix)",
+                    Golden.lacksInputs(run.unfitting(in: sample)), isRequired: true)
             }
         }
     }
@@ -314,9 +309,7 @@ struct CoreMLStages: StageRunner {
             report.add(result)
         } catch let error as any ReportedError where report.structure?.differences.isEmpty == false {
             // The package is known to differ; its failures are reported too.
-            report.notCompared.append(
-                NotCompared(
-                    stage: .outputs, name: run.function, reason: error.description, isRequired: true))
+            report.skip(.outputs, run.function, error.description, isRequired: true)
         }
         return true
     }

@@ -22,7 +22,7 @@ struct CoreMLStates {
         read = Set((model?.program.states ?? []).filter { $0.next == $0.value }.map(\.name))
         var start: [String: HostTensor] = given
         for state in model?.program.states ?? [] where drawn != nil { start[state.name] = drawn?.state(state.name) }
-        let named = Dictionary(start.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
+        let named = CoreMLWeightMatcher.identified(start)
         for state in interface.states {
             guard let tensor = named[CoreMLWeightMatcher.identifier(state.name)], tensor.elementType.isFloatingPoint,
                 tensor.shape.dimensions == state.type.sizes
@@ -47,7 +47,7 @@ struct CoreMLStates {
         _ body: (_ name: String, _ found: HostTensor, _ wanted: HostTensor) -> Void,
         skip: (_ name: String, _ reason: String) -> Void
     ) {
-        let own = Dictionary(names.map { (CoreMLWeightMatcher.identifier($0), $0) }) { first, _ in first }
+        let own = CoreMLWeightMatcher.identified(names)
         for state in states {
             guard let name = own[CoreMLWeightMatcher.identifier(state)], let wanted = expected[state] else {
                 skip(state, "the package has no such state")

@@ -24,6 +24,16 @@ struct CoreMLWeightMatcher {
         String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     }
 
+    /// Returns values by the identifiers of their names.
+    static func identified<Value>(_ values: some Sequence<(key: String, value: Value)>) -> [String: Value] {
+        Dictionary(values.map { (identifier($0.key), $0.value) }) { first, _ in first }
+    }
+
+    /// Returns names by their identifiers.
+    static func identified(_ names: some Sequence<String>) -> [String: String] {
+        Dictionary(names.map { (identifier($0), $0) }) { first, _ in first }
+    }
+
     /// Returns the identifier of an output, without the suffix that separates it from a state of the same name. A name that ends so
     /// by itself, as that of a pooler's output does, stays whole.
     /// - Parameter states: the names of the function's states.

@@ -127,18 +127,21 @@ public struct RecordedRuns: Sendable {
             }
             return (sequences, [], [])
         }
-        let matcher: InputMatcher? =
-            switch source {
-            case .seeded: nil
-            case .golden(let golden): InputMatcher(golden: golden)
-            case .file(let file): try InputMatcher(file, for: package.functionInterfaces)
-            }
         func recorded(_ index: Int, leavingOut leavesOut: Bool) throws -> (inputs: [[String: HostTensor]], leftOut: Int)
         {
-            let (interface, shape) = (variants[index].interface, variants[index].shape)
-            return try matcher.map {
-                try package.recordedInputs(of: functions[index], interface, shape, $0, leavingOut: leavesOut)
-            } ?? ([], 0)
+            let run = CoreMLRun(
+                package: package, interface: variants[index].interface, shape: variants[index].shape, source: source,
+                stored: [:], limits: CoreMLLimits())
+            do {
+                let runs = source.seed == nil ? try run.bySamples(leavingOut: leavesOut) : []
+                let inputs = try runs.compactMap { try $0.sourceInputs() }.filter { inputs in
+                    functions[index].inputs.allSatisfy { inputs[$0.name]?.shape == $0.shape }
+                }
+                let taken = runs.compactMap(\.sample?.rows.own).reduce(0, +)
+                return inputs.count == runs.count ? (inputs, (runs.first?.sample?.samples ?? taken) - taken) : ([], 0)
+            } catch is SamplesTooLong {
+                return ([], 0)
+            }
         }
         var given = try functions.indices.map { try recorded($0, leavingOut: false) }
         // Where a function takes all samples, one that is too short for some takes the others.
@@ -149,14 +152,20 @@ public struct RecordedRuns: Sendable {
         }
         var (sequences, drawn): ([[Step]], [String]) = ([], [])
         for (index, function) in functions.enumerated() {
-            let interface = variants[index].interface
             for inputs in given[index].inputs { sequences.append([Step(function: index, inputs: inputs)]) }
             guard given[index].inputs.isEmpty else { continue }
             let inputs = SeededInputs(seed: source.samplingSeed).inputs(for: function)
-            sequences.append([Step(function: index, inputs: function.recordedInputs(inputs) ?? inputs)])
-            if matcher != nil { drawn.append(interface.function) }
+            sequences.append([Step(function: index, inputs: inputs)])
+            if source.seed == nil { drawn.append(variants[index].interface.function) }
         }
-        if let matcher, drawn.count == functions.count { throw package.noFunction(takes: matcher) }
+        if drawn.count == functions.count {
+            switch source {
+            case .seeded: break
+            case .golden(let golden): throw package.noFunction(takes: InputMatcher(golden: golden))
+            case .file(let file):
+                throw package.noFunction(takes: try InputMatcher(file, for: package.functionInterfaces))
+            }
+        }
         let leftOut = zip(variants, given).filter { $0.1.leftOut > 0 }.map {
             "\($0.interface.title(ofShape: $0.shape)) leaves out \(Wording.count($1.leftOut, "sample")) that \($1.leftOut == 1 ? "is" : "are") too long for it"
         }
@@ -220,8 +229,7 @@ public struct RecordedRuns: Sendable {
                     let reason =
                         made[name].map { "is \($0.shape), expected \(expected[name]?.shape.description ?? "nothing")" }
                         ?? "\(path) has no such tensor"
-                    report.notCompared.append(
-                        NotCompared(stage: .outputs, name: name, reason: reason, isRequired: true))
+                    report.skip(.outputs, name, reason, isRequired: true)
                     continue
                 }
                 report.outputs.append(
@@ -237,43 +245,5 @@ public struct RecordedRuns: Sendable {
         if let budget { report.allow(by: budget) }
         report.checkUse(of: budget, asked: [.outputs], measured: [])
         return report
-    }
-}
-
-extension CoreMLPackage {
-    /// Returns the inputs of a function's runs on a file; empty if the file has none for it.
-    fileprivate func recordedInputs(
-        of function: FrozenProgram, _ interface: CoreMLModel.Interface, _ shape: Int, _ matcher: InputMatcher,
-        leavingOut leavesOut: Bool
-    ) throws -> (inputs: [[String: HostTensor]], leftOut: Int) {
-        let whole = matcher.tensors.mapValues { HostTensor($0) }
-        if takes(matcher), let inputs = function.recordedInputs(whole) { return ([inputs], 0) }
-        let runs: [SampleInputs.Run]?
-        do {
-            runs = try self.runs(of: interface, as: shape, matcher, leavingOut: leavesOut)
-        } catch is SamplesTooLong {
-            return ([], 0)
-        }
-        let given = runs?.map(\.inputs) ?? [whole]
-        let inputs = given.compactMap { function.recordedInputs($0) }
-        let taken = runs?.reduce(0) { $0 + $1.rows.own } ?? 0
-        return inputs.count == given.count ? (inputs, (runs?.first?.samples ?? taken) - taken) : ([], 0)
-    }
-}
-
-extension FrozenProgram {
-    /// Returns the function's inputs among these tensors, in its names; nil if one is missing or has another shape.
-    fileprivate func recordedInputs(_ tensors: [String: HostTensor]) -> [String: HostTensor]? {
-        let named = Dictionary(tensors.map { (CoreMLWeightMatcher.identifier($0.key), $0.value) }) { first, _ in first }
-        var inputs: [String: HostTensor] = [:]
-        for input in program.inputs {
-            let type = program.type(of: input.value)
-            guard let tensor = named[CoreMLWeightMatcher.identifier(input.name)], tensor.shape == type.shape else {
-                return nil
-            }
-            inputs[input.name] =
-                type.elementType.isFloatingPoint ? tensor : HostTensor(tensor.integers, tensor.shape)
-        }
-        return inputs
     }
 }

@@ -38,12 +38,9 @@ struct EncoderStates {
             return (run.function, feed, true)
         }
         if given.isEmpty, let lost = runs.first {
-            let advice =
-                otherSizes(in: file)
-                ?? "give the inputs of the encoder too, as run takes them, or a tensor of that name"
             throw RequestError(
-                "\(file.file): \(program.functions[lost.function].name) reads the state \"\(missing(lost).first?.name ?? "")\", which "
-                    + "nothing in the file makes: \(advice)",
+                "\(file.file): \(program.functions[lost.function].name) reads the state \"\(missing(lost).first?.name ?? "")\" of an "
+                    + "encoder; neither it nor inputs of the encoder in its shape are in the file: \(file.heldText)",
                 status: .unavailable)
         }
         return given
@@ -56,23 +53,6 @@ struct EncoderStates {
                     return (index, feed, true)
                 }
             }
-    }
-
-    /// What to say of an input of an encoder that the file has in other sizes; nil if it has none.
-    private func otherSizes(in file: InputMatcher) -> String? {
-        let makers = Set(program.functions.flatMap(\.interface.links).map(\.part))
-        for function in program.functions where makers.contains(function.part) {
-            for port in function.inputs {
-                guard let tensor = file.tensors[port.name], tensor.shape != port.shape else { continue }
-                let (found, wanted) = (tensor.shape.dimensions.last ?? 0, port.shape.dimensions.last ?? 0)
-                let isShort = function.interface.inputs[port.name]?.kind == .melFeatures && found < wanted
-                return
-                    "its \"\(port.name)\" is \(tensor.elementType.rawValue)\(tensor.shape), and \(function.name) takes "
-                    + port.typeText
-                    + (isShort ? ": fill it up to \(wanted) frames, as its feature extractor does" : "")
-            }
-        }
-        return nil
     }
 
     /// Each run with its number among those of its function.

@@ -46,8 +46,8 @@ public struct Golden: Sendable {
         prefillLength = tensors.prefillLength
         if inputs.isEmpty || outputs.isEmpty {
             throw RequestError(
-                "\(path) is no golden file: it holds \(inputs.isEmpty ? "no in.NAME" : "no out.NAME") tensor; "
-                    + "give inputs alone with --inputs", status: .unavailable)
+                "\(path) is no golden file: it holds \(inputs.isEmpty ? "no in.NAME" : "no out.NAME") tensor",
+                status: .unavailable, code: .notGolden)
         }
         noise = try Self.noise(beside: path)
     }

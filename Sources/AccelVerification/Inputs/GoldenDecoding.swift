@@ -81,8 +81,10 @@ struct GoldenDecoding {
         let held = golden.inputs.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.shape)" }
         let wanted = prefill.map { ", in a block of \($0) and blocks of 1, or all at once" } ?? ""
         return RequestError(
-            "no function of the package takes the tokens of \(golden.path) (\(held.joined(separator: ", "))\(wanted)): "
-                + "convert, or export, with --shape-from \(golden.path); the package has \(offered.joined(separator: "; "))",
+            Diagnostic(
+                "no function of the package takes the tokens of \(golden.path) (\(held.joined(separator: ", "))\(wanted)); "
+                    + "the package has \(offered.joined(separator: "; "))", code: .noFunctionForInputs,
+                subject: golden.path),
             status: .unavailable)
     }
 }

@@ -1,5 +1,5 @@
 import Accel
-import AccelByteIO
+package import AccelByteIO
 import AccelCPURuntime
 import AccelCalibration
 import AccelPrograms
@@ -19,8 +19,7 @@ public enum InputSource: Sendable {
 
     /// The error for a comparison without a model and without expected values.
     static let nothingToCompareWith = RequestError(
-        "there is nothing to compare with: give --against MODEL or --golden FILE, or --only container to check the "
-            + "digests alone", status: .unavailable)
+        "there is nothing to compare with", status: .unavailable, code: .nothingToCompareWith)
 
     var golden: Golden? {
         guard case .golden(let golden) = self else { return nil }
@@ -228,8 +227,9 @@ struct InputMatcher {
         }
         let offered = program.functions.map { "\($0.name): \($0.inputs.map(\.description).joined(separator: ", "))" }
         throw RequestError(
-            "no function of the package takes the inputs of \(file): convert, or export, with --shape-from \(file); \(heldText); "
-                + "the package has \(offered.joined(separator: "; "))",
+            Diagnostic(
+                "no function of the package takes the inputs of \(file): \(heldText); the package has "
+                    + offered.joined(separator: "; "), code: .noFunctionForInputs, subject: file),
             status: .unavailable)
     }
 
@@ -240,6 +240,17 @@ struct InputMatcher {
         }
         return "the file holds \(held.joined(separator: ", "))"
     }
+}
+
+extension Diagnostic.Code {
+    /// There is neither a model nor a golden.
+    package static let nothingToCompareWith: Self = "nothing-to-compare-with"
+    /// No function has the sizes of the file, which is the subject.
+    package static let noFunctionForInputs: Self = "no-function-for-inputs"
+    /// A file of inputs alone is no golden.
+    package static let notGolden: Self = "not-golden"
+    /// A runtime does not read the format of an export. Candidates are the runtimes that do; the runtime's own format is expected.
+    package static let formatOfRuntime: Self = "format-of-runtime"
 }
 
 extension FrozenProgram.Port {

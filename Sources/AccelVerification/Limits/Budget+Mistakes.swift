@@ -11,16 +11,42 @@ public struct BudgetMistake: Equatable, Sendable {
 }
 
 extension Budget {
-    /// The names that a list of the budget could match.
-    private struct Compared {
+    /// A list of the budget, and what its entries could apply to.
+    private struct List {
+        let field: String
         let stage: Stage
         /// The kind of item, in the singular.
         let thing: String
-        /// The names of all comparisons, and whether a budget may set the limit (integers and tables are compared
-        /// exactly).
-        var names: [(name: String, isOpen: Bool)] = []
+        let patterns: [Pattern]
+        /// The names of all comparisons, and whether a budget may set the limit (integers and tables are compared exactly).
+        let names: [(name: String, isOpen: Bool)]
         /// The items that were not compared, with the reason.
-        var missing: [(name: String, reason: String)] = []
+        let missing: [(name: String, reason: String)]
+        /// Returns whether an entry applies to a comparison.
+        let isUsed: (Int) -> Bool
+
+        /// Returns why an entry applies to no comparison.
+        func reason(_ index: Int) -> String {
+            let (pattern, rule) = (patterns[index], "\"\(patterns[index].text)\"")
+            let fitting = names.first { pattern.matches(inAnyForm: $0.name) }
+            if let name = names.first(where: { $0.isOpen && pattern.matches(inAnyForm: $0.name) })?.name,
+                let earlier = patterns[..<index].firstIndex(where: { $0.matches(inAnyForm: name) })
+            {
+                return
+                    "\(rule) is never reached: \(field)[\(earlier)] comes first for \"\(name)\" and all else that it fits"
+            }
+            if let fitting { return "\(rule) fits \"\(fitting.name)\", which is compared exactly: leave the rule out" }
+            if let found = missing.first(where: { pattern.matches(inAnyForm: $0.name) }) {
+                return "\(rule) fits \"\(found.name)\", which was not compared: \(found.reason)"
+            }
+            if names.isEmpty {
+                return "no \(thing) was compared that it could fit" + (missing.first.map { ": \($0.reason)" } ?? "")
+            }
+            let all = names.map(\.name) + missing.map(\.name)
+            let hint = pattern.glob.nearest(among: all).map { "did you mean \"\($0)\"?" }
+            let known = Wording.listed(Set(all).sorted().map { "\"\($0)\"" }, most: 5)
+            return "\(rule) fits no \(thing); \(hint ?? "there is \(known)")"
+        }
     }
 
     /// Returns the entries that apply to no comparison of `report`: a limit that applies to nothing always passes.
@@ -31,56 +57,55 @@ extension Budget {
         in report: ParityReport, asked stages: Set<Stage>, measured: Set<Resource>
     ) -> [BudgetMistake] {
         // A report contains no folders.
-        let name = Files.name(of: file)
-        func missing(_ stages: Set<Stage>) -> [(name: String, reason: String)] {
-            report.notCompared.filter { stages.contains($0.stage) }.map { ($0.name, $0.reason) }
-        }
-        let outputRows = report.outputs.filter { $0.stage == .outputs && $0.reference != .modelAgainstGolden }
-        let outputs = Compared(
-            stage: .outputs, thing: "output",
-            names: outputRows.map { ($0.name, !$0.tolerance.isExact) }, missing: missing([.outputs]))
-        let weights = Compared(
-            stage: .weights, thing: "weight", names: report.weights.map { ($0.name, !$0.isTable) },
-            missing: missing([.weights]))
-        let calls = Compared(
-            stage: .operators, thing: "call", names: report.operators.map { ($0.label, true) },
-            missing: missing([.operators]))
-        let throughout = Compared(
-            stage: .operators, thing: "call of the model",
-            names: report.operators.filter { $0.propagated != nil }.map { ($0.label, true) },
-            missing: calls.names.map { ($0.name, "the model has no node of this name") } + calls.missing)
-
-        let patterns = operators.map(\.match)
-        func mistakes(
-            _ list: String, _ patterns: [Pattern], _ compared: Compared, isUsed: (Int) -> Bool
-        ) -> [BudgetMistake] {
-            guard stages.contains(compared.stage) else { return [] }
-            return patterns.indices.filter { !isUsed($0) }.map { index in
+        let file = Files.name(of: file)
+        let idle = lists(report).filter { stages.contains($0.stage) }.flatMap { list in
+            list.patterns.indices.filter { !list.isUsed($0) }.map { index in
                 BudgetMistake(
-                    stage: compared.stage, location: "\(name), field \(list)[\(index)].match",
-                    reason: reason(index, patterns, list, compared))
+                    stage: list.stage, location: "\(file), field \(list.field)[\(index)].match",
+                    reason: list.reason(index))
             }
-        }
-        func isFirst(_ index: Int, in names: [(name: String, isOpen: Bool)]) -> Bool {
-            names.contains { name in patterns.firstIndex { $0.matches(name.name) } == index }
         }
         return resources.filter { limit in
             measured.contains(limit.resource)
                 && !report.sizes.contains { $0.origin == SizeFinding.budget && $0.what == limit.resource.rawValue }
-        }.map { BudgetMistake(stage: .weights, location: "\(name), field \($0.field)", reason: $0.resource.missing) }
-            + allowances(in: report, name, stages)
-            + mistakes("outputs", self.outputs.map(\.match), outputs) { index in
-                outputRows.contains { $0.tolerance.origin == self.outputs[index].tolerance.origin }
-            }
-            + mistakes("weights", self.weights.map(\.match), weights) { index in
-                report.weights.contains { $0.tolerance.origin == self.weights[index].tolerance.origin }
-            }
-            + mistakes("operators", patterns, calls) { operators[$0].injected == nil || isFirst($0, in: calls.names) }
-            + mistakes("operators", patterns, throughout) { index in
-                operators[index].propagated == nil || isFirst(index, in: throughout.names)
+        }.map { BudgetMistake(stage: .weights, location: "\(file), field \($0.field)", reason: $0.resource.missing) }
+            + allowances(in: report, file, stages) + idle
+    }
+
+    private func lists(_ report: ParityReport) -> [List] {
+        func missing(_ stage: Stage) -> [(name: String, reason: String)] {
+            report.notCompared.filter { $0.stage == stage }.map { ($0.name, $0.reason) }
+        }
+        let rows = report.outputs.filter { $0.stage == .outputs && $0.reference != .modelAgainstGolden }
+        let patterns = operators.map(\.match)
+        let calls = report.operators.map { (name: $0.label, isOpen: true) }
+        let propagated = report.operators.filter { $0.propagated != nil }.map { (name: $0.label, isOpen: true) }
+        func isFirst(_ index: Int, in names: [(name: String, isOpen: Bool)]) -> Bool {
+            names.contains { name in patterns.firstIndex { $0.matches(name.name) } == index }
+        }
+        return [
+            List(
+                field: "outputs", stage: .outputs, thing: "output", patterns: outputs.map(\.match),
+                names: rows.map { ($0.name, !$0.tolerance.isExact) }, missing: missing(.outputs)
+            ) { index in rows.contains { $0.tolerance.origin == outputs[index].tolerance.origin } },
+            List(
+                field: "weights", stage: .weights, thing: "weight", patterns: weights.map(\.match),
+                names: report.weights.map { ($0.name, !$0.isTable) }, missing: missing(.weights)
+            ) { index in report.weights.contains { $0.tolerance.origin == weights[index].tolerance.origin } },
+            List(
+                field: "operators", stage: .operators, thing: "call", patterns: patterns, names: calls,
+                missing: missing(.operators)
+            ) { operators[$0].injected == nil || isFirst($0, in: calls) },
+            List(
+                field: "operators", stage: .operators, thing: "call of the model", patterns: patterns,
+                names: propagated,
+                missing: calls.map { ($0.name, "the model has no node of this name") } + missing(.operators)
+            ) { index in
+                operators[index].propagated == nil || isFirst(index, in: propagated)
                     // The list of calls has reported the entry already.
-                    || operators[index].injected != nil && !isFirst(index, in: calls.names)
-            }
+                    || operators[index].injected != nil && !isFirst(index, in: calls)
+            },
+        ]
     }
 
     /// Returns the names of the lists with limits of stages that were not asked for, or of resources that were not measured.
@@ -110,34 +135,6 @@ extension Budget {
             ? unused("structure", allowedDifferences, .structure, report.structure?.allowed.map(\.name) ?? []) : []
         let gaps = report.notCompared.filter(\.isAllowed).map(\.name)
         return differences + unused("notCompared", allowedGaps, stages.max() ?? .outputs, gaps) { $0.namesGap($1) }
-    }
-
-    /// Returns the reason why an entry applies to no comparison.
-    private func reason(_ index: Int, _ patterns: [Pattern], _ list: String, _ compared: Compared) -> String {
-        let pattern = patterns[index]
-        let rule = "\"\(pattern.text)\""
-        if let name = compared.names.first(where: { $0.isOpen && pattern.matches(inAnyForm: $0.name) })?.name,
-            let earlier = patterns[..<index].firstIndex(where: { $0.matches(inAnyForm: name) })
-        {
-            return "\(rule) is never reached: \(list)[\(earlier)] comes first for \"\(name)\" and all else that it fits"
-        }
-        if let name = compared.names.first(where: { pattern.matches(inAnyForm: $0.name) })?.name {
-            return "\(rule) fits \"\(name)\", which is compared exactly: leave the rule out"
-        }
-        if let found = compared.missing.first(where: { pattern.matches(inAnyForm: $0.name) }) {
-            return "\(rule) fits \"\(found.name)\", which was not compared: \(found.reason)"
-        }
-        if compared.names.isEmpty {
-            let why = compared.missing.first.map { ": \($0.reason)" } ?? ""
-            return "no \(compared.thing) was compared that it could fit\(why)"
-        }
-        let names = compared.names.map(\.name) + compared.missing.map(\.name)
-        let hint = pattern.glob.nearest(among: names).map { "did you mean \"\($0)\"?" }
-        return "\(rule) fits no \(compared.thing); \(hint ?? "there is \(Self.list(names))")"
-    }
-
-    private static func list(_ names: [String]) -> String {
-        Wording.listed(Set(names).sorted().map { "\"\($0)\"" }, most: 5)
     }
 }
 

@@ -17,6 +17,8 @@ enum Resource: String, CaseIterable, Sendable {
     /// The limit is the least value that is allowed; else the largest.
     var isLeast: Bool { self == .speed || self == .together }
 
+    var isOfBytes: Bool { self == .storedBytes || self == .packageBytes || self == .memoryBytes }
+
     /// The reason why a comparison may have no such figure.
     var missing: String {
         switch self {
@@ -26,10 +28,9 @@ enum Resource: String, CaseIterable, Sendable {
         case .memoryBytes:
             "\(rawValue) are known of packages of accelc only, and this is none: leave the limit out"
         case .together:
-            "the outputs are compared together where a model is known: give --against MODEL, or leave the limit out"
+            "the outputs are compared together where a model is known, and here is none: leave the limit out"
         case .speed:
-            "the speed is measured of packages of accelc beside their model: give --against MODEL and a package, or leave the "
-                + "limit out"
+            "the speed is measured of packages of accelc beside their model, and one of them is missing: leave the limit out"
         }
     }
 }

@@ -33,3 +33,15 @@ extension JSON {
         return .number(rounded(value, significantDigits: 9))
     }
 }
+
+extension JSONField {
+    /// Returns a number that `JSON.figure` has written.
+    package func figure() throws -> Double {
+        switch value {
+        case .string("infinity")?: .infinity
+        case .string("-infinity")?: -.infinity
+        case .string("nan")?: .nan
+        default: try double()
+        }
+    }
+}

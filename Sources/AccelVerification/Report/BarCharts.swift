@@ -47,37 +47,19 @@ struct SizeChart: Chart {
             let name = bar.name.count > letters ? "…" + bar.name.suffix(letters - 1) : bar.name
             let length = max(Double(bar.source), Double(bar.stored)) * scale
             let text = "\(Figure.bytes(bar.stored)) of \(Figure.bytes(bar.source))"
+            func rectangle(_ bytes: Int, _ style: String) -> String {
+                SVG.rectangle(left, y + top, max(Double(bytes) * scale, 1), 14, style, corner: [("rx", "2")])
+            }
             return XML.element(
                 "g", [],
-                XML.element("title", [], XML.escaped("\(bar.detail): \(text)"))
-                    + XML.element(
-                        "text",
-                        [
-                            ("x", XML.number(isWide ? left - 8 : 0)), ("y", XML.number(y + (isWide ? 15 : 12))),
-                            ("class", isWide ? "axis end" : "axis"),
-                        ], XML.escaped(name))
-                    + rectangle(left, y + top, Double(bar.source) * scale, "source")
-                    + rectangle(left, y + top, Double(bar.stored) * scale, "stored")
-                    + XML.element(
-                        "text",
-                        [("x", XML.number(left + length + 6)), ("y", XML.number(y + top + 11)), ("class", "axis")], text
-                    ))
+                SVG.title("\(bar.detail): \(text)")
+                    + SVG.text(isWide ? left - 8 : 0, y + (isWide ? 15 : 12), isWide ? "axis end" : "axis", name)
+                    + rectangle(bar.source, "source") + rectangle(bar.stored, "stored")
+                    + SVG.text(left + length + 6, y + top + 11, text))
         }.joined()
-        return XML.element(
-            "svg",
-            [
-                ("viewBox", "0 0 \(XML.number(screen.width)) \(XML.number(Double(max(bars.count, 1)) * line + 4))"),
-                ("role", "img"), ("aria-label", "Bytes of each tensor, stored and in the checkpoint"),
-            ], content)
-    }
-
-    private func rectangle(_ x: Double, _ y: Double, _ width: Double, _ name: String) -> String {
-        XML.element(
-            "rect",
-            [
-                ("x", XML.number(x)), ("y", XML.number(y)), ("width", XML.number(max(width, 1))), ("height", "14"),
-                ("rx", "2"), ("class", name),
-            ])
+        return SVG.picture(
+            screen.width, Double(max(bars.count, 1)) * line + 4,
+            label: "Bytes of each tensor, stored and in the checkpoint", content)
     }
 }
 
@@ -121,30 +103,16 @@ struct HistogramChart: Chart {
         let content = bars.enumerated().map { index, bar in
             let share = Double(bar.count) / Double(max(distribution.count, 1)) * 100
             let y = plot.y(share)
-            let name = XML.escaped(label(bar.exponent))
+            let name = label(bar.exponent)
             let text = "\(name): \(Wording.grouped(bar.count)) elements, \(Figure.fixed(share, digits: 2)) %"
-            return XML.element(
-                "rect",
-                [
-                    ("x", XML.number(center(index) - slot * 0.4)), ("y", XML.number(y)),
-                    ("width", XML.number(slot * 0.8)),
-                    ("height", XML.number(plot.top + plot.innerHeight - y)), ("class", "stored"),
-                ], XML.element("title", [], text))
+            return SVG.rectangle(
+                center(index) - slot * 0.4, y, slot * 0.8, plot.top + plot.innerHeight - y, "stored", SVG.title(text))
                 + (labelled.contains(index)
-                    ? XML.element(
-                        "text",
-                        [
-                            ("x", XML.number(center(index))), ("y", XML.number(plot.height - plot.bottom + 16)),
-                            ("class", "axis middle"),
-                        ], name) : "")
+                    ? SVG.text(center(index), plot.height - plot.bottom + 16, "axis middle", name) : "")
         }.joined()
         let marks = [0, 0.5, 1].map { plot.gridLine(at: $0 * plot.high, label: "\(Int($0 * plot.high)) %") }.joined()
-        return XML.element(
-            "svg",
-            [
-                ("viewBox", "0 0 \(XML.number(width)) \(XML.number(height))"), ("role", "img"),
-                ("aria-label", "Histogram of absolute errors: \(title)"),
-            ], XML.element("title", [], XML.escaped(title)) + marks + content)
+        return SVG.picture(
+            width, height, label: "Histogram of absolute errors: \(title)", SVG.title(title) + marks + content)
     }
 
     /// Returns the end of the axis: the next 20 % above the highest bar.

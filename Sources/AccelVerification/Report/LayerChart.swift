@@ -16,12 +16,8 @@ struct LayerChart: Chart {
             width: screen.width, height: screen == .wide ? 306 : 240, left: 48, right: 8, top: 20, bottom: 32,
             low: lowest,
             high: highest)
-        return XML.element(
-            "svg",
-            [
-                ("viewBox", "0 0 \(XML.number(plot.width)) \(XML.number(plot.height))"), ("role", "img"),
-                ("aria-label", "SQNR of each call, injected and propagated"),
-            ],
+        return SVG.picture(
+            plot.width, plot.height, label: "SQNR of each call, injected and propagated",
             grid(plot) + bands(plot) + line(plot) + dots(plot))
     }
 
@@ -38,7 +34,7 @@ struct LayerChart: Chart {
             value += step
         }
         return marks + plot.gridLine(at: plot.high, label: "\u{2265} \(Int(plot.high))")
-            + XML.element("text", [("x", "4"), ("y", "9"), ("class", "axis")], "dB")
+            + SVG.text(4, 9, "dB")
     }
 
     /// Bands for stretches of calls that belong to one layer, and names for those where they fit.
@@ -54,25 +50,12 @@ struct LayerChart: Chart {
             let text = worst.map {
                 "\(group.name): worst is \($0.label), injected \(Figure.decibels($0.injected.sqnr)) dB"
             }
-            return XML.element(
-                "rect",
-                [
-                    ("x", XML.number(from)), ("y", XML.number(plot.top)), ("width", XML.number(to - from)),
-                    ("height", XML.number(plot.innerHeight)), ("class", index % 2 == 1 ? "band" : "bare"),
-                ], XML.element("title", [], XML.escaped(text ?? group.name)))
-                + (labels[index].map { name in
-                    XML.element(
-                        "text",
-                        [
-                            ("x", XML.number((from + to) / 2)), ("y", XML.number(plot.height - plot.bottom + 18)),
-                            ("class", "axis middle"),
-                        ], XML.escaped(name))
-                } ?? "")
-        }.joined()
-            + (isNumbered
-                ? XML.element(
-                    "text", [("x", "4"), ("y", XML.number(plot.height - plot.bottom + 18)), ("class", "axis")], "layer")
-                : "")
+            return SVG.rectangle(
+                from, plot.top, to - from, plot.innerHeight, index % 2 == 1 ? "band" : "bare",
+                SVG.title(text ?? group.name))
+                + (labels[index].map { SVG.text((from + to) / 2, plot.height - plot.bottom + 18, "axis middle", $0) }
+                    ?? "")
+        }.joined() + (isNumbered ? SVG.text(4, plot.height - plot.bottom + 18, "layer") : "")
     }
 
     /// The stretches of calls whose labels are equal up to their first number, e.g. `encoder.layer.3`; else in their first
@@ -113,7 +96,7 @@ struct LayerChart: Chart {
                 [
                     ("cx", XML.number(x(index, plot))), ("cy", XML.number(plot.y(row.injected.sqnr))),
                     ("r", XML.number(radius)), ("class", row.failure == nil ? "injected" : "failed"),
-                ], XML.element("title", [], XML.escaped(text)))
+                ], SVG.title(text))
         }.joined()
     }
 }

@@ -38,12 +38,7 @@ extension ParityReport {
     }
 
     private var banner: String {
-        let (name, word) =
-            switch verdict {
-            case .passed: ("passed", "passed")
-            case .failed: ("failed", "failed")
-            case .nothingCompared: ("open", "nothing compared")
-            }
+        let name = verdict == .nothingCompared ? "open" : verdict.rawValue
         let sentence = headline.split(separator: ":", maxSplits: 1).last.map(String.init) ?? ""
         let digest = packageDigest.map { "<p class=\"soft\">package <code>\($0)</code></p>\n" } ?? ""
         let beyond = failures.prefix(3).map { "<p class=\"bad\">\(XML.escaped("\($0.name): \($0.reason)"))</p>\n" }
@@ -54,7 +49,7 @@ extension ParityReport {
         let foreign = foreignModel.map { "<p class=\"bad\">\(XML.escaped($0))</p>\n" } ?? ""
         return """
             <div class="verdict \(name)">
-            <h1>Parity: <span>\(word)</span></h1>
+            <h1>Parity: <span>\(verdict.rawValue)</span></h1>
             <p>\(XML.escaped(sentence.trimmingPrefix(" ").capitalizedFirst)).</p>
             \(foreign)\(beyond)\(more)\
             <p class="soft">inputs: \(XML.escaped(inputs)); functions: \(XML.escaped(functions.joined(separator: ", ")))</p>

@@ -4,12 +4,15 @@ import AccelPackages
 import AccelTensors
 
 extension ParityReport {
+    /// The value of the member `accelc`, which marks a file as a report.
+    static let mark = "parity report"
+
     /// The whole report, in the format of schemas/report.schema.json.
     public var json: JSON {
         [
-            "accelc": "parity report",
+            "accelc": .string(Self.mark),
             "format": ["major": 1, "minor": 8],
-            "verdict": .string(verdictName),
+            "verdict": .string(verdict.rawValue),
             "headline": .string(headline),
             "exitStatus": .integer(Int64(exitStatus.rawValue)),
             "package": packageDigest.map { .string($0.description) } ?? .null,
@@ -81,14 +84,6 @@ extension ParityReport {
         let limits = row("limits", "limits", sizes.count, sizes.count { $0.failure != nil })
         return stages.map { row($0.code, $0.title, comparisons(in: $0), failures(in: $0)) }
             + (sizes.isEmpty ? [] : [limits])
-    }
-
-    private var verdictName: String {
-        switch verdict {
-        case .passed: "passed"
-        case .failed: "failed"
-        case .nothingCompared: "nothing compared"
-        }
     }
 }
 

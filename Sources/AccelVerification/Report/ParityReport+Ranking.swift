@@ -8,11 +8,6 @@ extension ParityReport {
     private static let advisedLines = 5
     /// A rule is advised if it saves at least this share of what all weights lose.
     private static let advisedShare = 0.01
-    /// The largest number of rules in a terminal for weights that stay as they are.
-    private static let keptLines = 12
-
-    /// The weights of other schemes than most are too many to be listed as rules beside the advised ones.
-    var hasManySchemes: Bool { losses.count { $0.scheme != usualScheme } > Self.keptLines }
     /// The number of weights that pages list.
     private static let rankedRows = 20
 
@@ -30,9 +25,13 @@ extension ParityReport {
             let part = ranksParts ? [loss.part ?? "-"] : []
             table.add([loss.name, loss.scheme, Figure.bytes(loss.bytes)] + part + rankedFigures(loss))
         }
-        let all = losses.count > shown.count ? ["  (all \(losses.count) are ranked in --report and --json)"] : []
-        let ranked = table.lines(width: width) + all + rankedNotes.map { "  \($0)" }
-        return ranked + (advised.isEmpty ? ["  no rule is known by which these lose less"] : advice(for: advised))
+        let rules = advised.compactMap(\.rule)
+        let added = Figure.bytes(advised.reduce(0) { $0 + $1.addition })
+        let title = "\(isEstimated ? "rules for these" : "rules that help most for their bytes") (\(added) more):"
+        let notes =
+            (losses.count > shown.count ? ["all \(losses.count) are ranked in the report as JSON"] : []) + rankedNotes
+            + (rules.isEmpty ? ["no rule is known by which these lose less"] : [title] + rules.map { "  \($0)" })
+        return table.lines(width: width) + notes.map { "  \($0)" }
     }
 
     /// The weights whose rules save most of the error for the bytes that they add; of estimated losses, which no rule is measured for,
@@ -46,43 +45,6 @@ extension ParityReport {
         }
         return gains.sorted { ($1.perByte, $0.loss.name) < ($0.perByte, $1.loss.name) }.prefix(Self.advisedLines)
             .map(\.loss)
-    }
-
-    /// The rules for some weights, for a terminal.
-    private func advice(for advised: [WeightLoss]) -> [String] {
-        let (rules, usual) = (advised.compactMap(\.rule), usualScheme)
-        let kept =
-            recipeDefault != nil
-            ? []
-            : losses.filter { loss in
-                loss.scheme != usual && !advised.contains { $0.name == loss.name && $0.rule != nil }
-            }
-        let shown = kept.count <= Self.keptLines ? kept.compactMap(\.keepingRule) : []
-        let left = kept.count - shown.count
-        let more = advised.reduce(0) { $0 + $1.addition }
-        let base = recipeDefault ?? usual
-        // Rules of the recipe that stay may need samples, too.
-        let texts = rules + shown + [base] + (recipeHasRules ? losses.map(\.scheme) : [])
-        let isWeighted = !texts.contains { $0.contains("method=gptq") || $0.contains("method=awq") }
-        let samples =
-            texts.contains { $0.contains("method=") } ? " and --calibrate\(isWeighted ? " or --importance" : "")" : ""
-        return [
-            "  \(isEstimated ? "rules for these" : "rules that help most for their bytes") (\(Figure.bytes(more)) more), "
-                + (recipeHasRules
-                    ? "in place of those of its recipe with the same match, and before the others (recipe of inspect --json), in a file for "
-                        + "convert --recipe\(samples):"
-                    : "in a file for convert --recipe\(samples): {\"default\":\"\(base)\",\"rules\":[...]}")
-        ]
-            + (rules + shown).enumerated().map { "    \($1)\($0 < rules.count + shown.count - 1 ? "," : "")" }
-            + [
-                "  a few rules bring a part of the way; convert --min-sqnr or --target-size, with --calibrate, chooses for all weights"
-            ]
-            + (left == 0
-                ? []
-                : [
-                    "  and a rule for each of the \(Wording.count(left, "other weight")) that \(left == 1 ? "is" : "are") not stored as "
-                        + "\(usual) (ranking of --report)"
-                ])
     }
 
     /// The titles of the figures.
@@ -116,12 +78,6 @@ extension ParityReport {
                     ? "measured over \(runs.measured) of \(Wording.count(runs.count, "run"))" : nil
             },
         ].compactMap(\.self)
-    }
-
-    /// The scheme of most weights that lose something.
-    private var usualScheme: String {
-        let counts = losses.reduce(into: [:]) { $0[$1.scheme, default: 0] += 1 }
-        return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? ""
     }
 
     /// The losses are those of several parts of the model, each of its own outputs.

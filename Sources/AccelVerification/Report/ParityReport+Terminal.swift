@@ -56,43 +56,44 @@ extension ParityReport {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What the verdict does not say of the limits: that they are the defaults, or not all of the budget's.
+    /// Facts on the limits that the verdict does not state.
     var limitRemarks: [String] {
-        // The container is always checked, and limits nothing.
-        let compared = stages.filter { $0 != .container || stages.count == 1 }.map(\.title).joined(separator: ", ")
-        var remarks = uncheckedLimits.map {
-            "limits: those of the budget's \($0) were not checked, since this run "
-                + (recordedLimit == nil
-                    ? "compares \(compared) only" : "compares outputs with recorded ones: verify checks the others")
-        }
-        if let recordedLimit, let least = outputs.compactMap(\.tolerance.sqnr).min(), least < recordedLimit {
-            remarks.append(
-                "limits: the budget's \(Figure.decibels(least)) dB stand in place of the \(Figure.decibels(recordedLimit)) dB that rounding "
-                    + "elsewhere has to keep")
-        }
-        if let drawnStates, outputs.contains(where: { $0.stage == .outputs }) {
-            remarks.append(
-                "caches: what they hold before the step is drawn, too; real keys and values may lose more as \(drawnStates.rawValue): "
-                    + "--inputs of a text tells"
-            )
-        }
-        if isUnranked, outputs.contains(where: { $0.stage == .outputs && !$0.metrics.isExact }) {
-            remarks.append(
-                "ranking: verify of a package, converted by the same recipe, tells which weights cost the outputs most")
-        }
-        if rankingLacksOperators {
-            remarks.append(
-                "ranking: a run with each weight would take too long on inputs of this size; with the stage operators it is estimated"
-            )
-        }
+        let hasOutputs = outputs.contains { $0.stage == .outputs }
+        let losesOutputs = outputs.contains { $0.stage == .outputs && !$0.metrics.isExact }
         let isLossy =
             weights.contains { !$0.metrics.isExact } || weights.isEmpty && outputs.contains { !$0.metrics.isExact }
-        if verdict == .passed, budget == nil, isLossy {
-            remarks.append(
-                "limits: the defaults, which find errors of the tool; --text shows what is lost, and --budget says how much may be"
-            )
-        }
-        return remarks
+        let least = outputs.compactMap(\.tolerance.sqnr).min() ?? .infinity
+        // The container is always checked, and limits nothing.
+        let compared = stages.filter { $0 != .container || stages.count == 1 }.map(\.title).joined(separator: ", ")
+        let run =
+            recordedLimit == nil
+            ? "compares \(compared) only" : "compares outputs with recorded ones: verify checks the others"
+        let remarks = [
+            (
+                least < recordedLimit ?? -.infinity,
+                "limits: the budget's \(Figure.decibels(least)) dB stand in place of the \(Figure.decibels(recordedLimit ?? 0)) dB that "
+                    + "rounding elsewhere has to keep"
+            ),
+            (
+                drawnStates != nil && hasOutputs,
+                "caches: their content before the step is drawn, too; real keys and values may lose more as "
+                    + (drawnStates?.rawValue ?? "")
+            ),
+            (
+                isUnranked && losesOutputs,
+                "ranking: verify of a package, converted by the same recipe, tells which weights cost the outputs most"
+            ),
+            (
+                rankingLacksOperators,
+                "ranking: a run with each weight would take too long on inputs of this size; with the stage operators it is estimated"
+            ),
+            (
+                verdict == .passed && budget == nil && isLossy,
+                "limits: the defaults, which find errors of the tool; an evaluation on text shows what is lost"
+            ),
+        ]
+        return uncheckedLimits.map { "limits: those of the budget's \($0) were not checked, since this run \(run)" }
+            + remarks.filter(\.0).map(\.1)
     }
 
     /// A line for each failure: the stage, the name and the reason.

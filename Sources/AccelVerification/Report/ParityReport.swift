@@ -71,10 +71,6 @@ public struct ParityReport: Sendable {
     var rankingTokens: Int?
     /// A ranking of the weights needs the operator stage, because the model is too large for a run with each.
     var rankingLacksOperators = false
-    /// The recipe of the package has rules, so that other rules go before them.
-    var recipeHasRules = false
-    /// The default of the package's recipe; nil for what is no package.
-    var recipeDefault: String?
     /// Items that no stage could compare.
     public internal(set) var notCompared: [NotCompared] = []
     /// Why the subject seems to be made from another model than the reference; nil if nothing says so.
@@ -173,6 +169,11 @@ public struct ParityReport: Sendable {
         }
     }
 
+    /// Lists an item that could not be compared.
+    mutating func skip(_ stage: Stage, _ name: String, _ reason: String, isRequired: Bool = false) {
+        notCompared.append(.init(stage: stage, name: name, reason: reason, isRequired: isRequired))
+    }
+
     /// Adds a remark that is no failure, such as a property that could not be proved, and why.
     mutating func remark(_ text: String) {
         structure = structure ?? StructureFinding()
@@ -223,29 +224,23 @@ public struct ParityReport: Sendable {
             Set(all.flatMap { $0.results.map(\.name) })
         )
         for name in golden.inputs.keys.sorted() where !taken.contains(name) {
-            notCompared.append(
-                .init(
-                    stage: .outputs, name: "\(function.name) in.\(name)\(golden.suffix)",
-                    reason: "the function has no such input"))
+            skip(.outputs, "\(function.name) in.\(name)\(golden.suffix)", "the function has no such input")
         }
         for name in golden.outputs.keys.sorted() where !given.contains(name) {
-            notCompared.append(
-                .init(
-                    stage: .outputs, name: "\(function.name) out.\(name)\(golden.suffix)",
-                    reason: "the function has no such output"))
+            skip(.outputs, "\(function.name) out.\(name)\(golden.suffix)", "the function has no such output")
         }
     }
 }
 
 extension ParityReport {
     /// The result of the whole verification.
-    public enum Verdict: Equatable, Sendable {
+    public enum Verdict: String, Sendable {
         /// All comparisons are within their limits.
         case passed
         /// At least one comparison exceeds its limit.
         case failed
         /// The requested stages had nothing to compare.
-        case nothingCompared
+        case nothingCompared = "nothing compared"
     }
 
     /// All failures: mistakes of the budget, then exceeded limits in the order of the stages, then items that were not

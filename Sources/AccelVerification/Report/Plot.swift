@@ -20,6 +20,33 @@ extension Chart {
     }
 }
 
+/// The elements that pictures are made of.
+enum SVG {
+    static func picture(_ width: Double, _ height: Double, label: String, _ content: String) -> String {
+        XML.element(
+            "svg",
+            [
+                ("viewBox", "0 0 \(XML.number(width)) \(XML.number(height))"), ("role", "img"), ("aria-label", label),
+            ], content)
+    }
+
+    static func text(_ x: Double, _ y: Double, _ text: String) -> String { self.text(x, y, "axis", text) }
+
+    static func text(_ x: Double, _ y: Double, _ style: String, _ text: String) -> String {
+        XML.element("text", [("x", XML.number(x)), ("y", XML.number(y)), ("class", style)], XML.escaped(text))
+    }
+
+    static func title(_ text: String) -> String { XML.element("title", [], XML.escaped(text)) }
+
+    static func rectangle(
+        _ x: Double, _ y: Double, _ width: Double, _ height: Double, _ style: String,
+        corner: [(String, String)] = [], _ content: String = ""
+    ) -> String {
+        let numbers = [("x", x), ("y", y), ("width", width), ("height", height)].map { ($0, XML.number($1)) }
+        return XML.element("rect", numbers + corner + [("class", style)], content)
+    }
+}
+
 /// A plotting area with a linear vertical axis.
 struct Plot {
     let width: Double
@@ -48,7 +75,6 @@ struct Plot {
                 ("x1", XML.number(left)), ("x2", XML.number(width - right)), ("y1", height), ("y2", height),
                 ("class", "grid"),
             ])
-            + XML.element(
-                "text", [("x", XML.number(left - 6)), ("y", XML.number(y(value) + 4)), ("class", "axis end")], label)
+            + SVG.text(left - 6, y(value) + 4, "axis end", label)
     }
 }

@@ -17,16 +17,16 @@ struct RuntimeStages: StageRunner {
     init(of subject: RuntimeSubject, against reference: Subject?, _ options: Parity.Options) throws {
         (self.subject, self.options) = (subject, options)
         guard let original = reference?.original else {
-            throw RequestError("a runtime's outputs need a model to be compared with: give --against MODEL")
+            throw RequestError("a runtime's outputs need a model to be compared with")
         }
         self.original = original
         let (runtime, source) = (subject.runtime, subject.source)
         guard runtime.formats.contains(where: { $0.name == source.format.name }) else {
             let others = ModelRuntimes.all.filter { $0.formats.contains { $0.name == source.format.name } }
-            let hint =
-                others.first.map { ": use --runtime \($0.name)" }
-                ?? ": export the model itself for it, by accelc export MODEL --format \(runtime.formats.first?.name ?? runtime.name)"
-            throw RequestError("\(runtime.title) does not run \(source.format.title) (\(source.path))\(hint)")
+            throw RequestError(
+                Diagnostic(
+                    "\(runtime.title) does not run \(source.format.title) (\(source.path))", code: .formatOfRuntime,
+                    expected: runtime.formats.first?.name, candidates: others.map(\.name)))
         }
         let stored = try source.weights
         report = ParityReport(
@@ -52,16 +52,14 @@ struct RuntimeStages: StageRunner {
         guard let weights else {
             let reason = "\(subject.source.format.title) has its own names and shapes of weights"
             for stage in [Stage.weights, .graph] where options.stages.contains(stage) {
-                report.notCompared.append(.init(stage: stage, name: "all weights", reason: reason))
+                report.skip(stage, "all weights", reason)
             }
             return
         }
         guard options.stages.contains(.weights) else { return }
         (report.weights, report.weightMetrics) = (weights.findings, weights.metrics)
         // If an output needs one of these, the runtime has no such output, or a wrong one.
-        report.notCompared += weights.missing.map {
-            .init(stage: .weights, name: $0, reason: "the export does not have it, or in another shape")
-        }
+        for name in weights.missing { report.skip(.weights, name, "the export does not have it, or in another shape") }
     }
 
     mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws {
@@ -127,10 +125,8 @@ struct RuntimeStages: StageRunner {
                 failure = "its answer is not complete: \(error.description.replacing(folder.path, with: "the answer"))"
             }
         }
-        report.notCompared.append(
-            .init(
-                stage: .outputs, name: "all outputs", reason: "\(subject.runtime.title) failed: \(failure ?? "")",
-                isRequired: true))
+        report.skip(
+            .outputs, "all outputs", "\(subject.runtime.title) failed: \(failure ?? "")", isRequired: true)
         return nil
     }
 

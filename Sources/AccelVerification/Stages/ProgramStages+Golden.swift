@@ -59,7 +59,7 @@ extension ProgramStages {
         if let state = missingState(of: first, in: golden) {
             return
                 "its function reads the state \"\(state)\" of an encoder, which the golden does not give: add in.\(state) and the "
-                + "others, or compare with the model by --against and --inputs"
+                + "others, or compare with the model on inputs alone"
         }
         return Golden.lacksInputs(first.unfitting(in: golden))
     }

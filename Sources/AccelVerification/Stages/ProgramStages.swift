@@ -53,8 +53,7 @@ struct ProgramStages: StageRunner {
         guard let reference, let programs = reference.programs else {
             try requireMemory()
             if options.stages.contains(.structure) {
-                report.notCompared.append(
-                    .init(stage: .structure, name: "the whole package", reason: "there is no model to compare with"))
+                report.skip(.structure, "the whole package", "there is no model to compare with")
             }
             return
         }
@@ -79,8 +78,7 @@ struct ProgramStages: StageRunner {
         guard !options.stages.isDisjoint(with: [.weights, .operators, .graph, .outputs]) else { return }
         guard let model else {
             if options.stages.contains(.weights) {
-                report.notCompared.append(
-                    .init(stage: .weights, name: "all weights", reason: "there is no model to compare with"))
+                report.skip(.weights, "all weights", "there is no model to compare with")
             }
             // Without the checkpoint, a weight counts as lossy if its encoding may lose something.
             lossy = Set(
@@ -91,7 +89,7 @@ struct ProgramStages: StageRunner {
         if model.functions.allSatisfy({ $0 == nil }), let reason = model.reasons.compactMap(\.self).first {
             lossy = Set(program.weights.map(\.name))
             if options.stages.contains(.weights) {
-                report.notCompared.append(.init(stage: .weights, name: "all weights", reason: reason, isRequired: true))
+                report.skip(.weights, "all weights", reason, isRequired: true)
             }
             return
         }
@@ -140,8 +138,7 @@ struct ProgramStages: StageRunner {
         }
         for (index, reason) in (model?.reasons ?? []).enumerated() {
             guard let reason else { continue }
-            report.notCompared.append(
-                .init(stage: .outputs, name: program.functions[index].name, reason: reason, isRequired: true))
+            report.skip(.outputs, program.functions[index].name, reason, isRequired: true)
         }
         for (number, choice) in try choices(runner).enumerated() {
             let run = FunctionRun(
@@ -158,10 +155,7 @@ struct ProgramStages: StageRunner {
                 try check(run, own) { stage, done in progress(stage, (Double(number) + done)) }
             } catch let error as any ReportedError where report.structure?.differences.isEmpty == false {
                 // The package is known to differ; its failures are reported too.
-                report.notCompared.append(
-                    .init(
-                        stage: own.stages.max() ?? .outputs, name: run.function.name, reason: error.description,
-                        isRequired: true))
+                report.skip(own.stages.max() ?? .outputs, run.function.name, error.description, isRequired: true)
             }
         }
         if case .file = options.inputs { report.joinSamples() }
@@ -182,13 +176,6 @@ struct ProgramStages: StageRunner {
             report.rankingTokens = found.tokens
             report.rankingLacksOperators =
                 report.losses.isEmpty && model != nil && !lossy.isEmpty && !options.stages.contains(.operators)
-            // An export's recipe has rules for what its format stores in one form only: few schemes are rather listed.
-            let ofExport = report.hasManySchemes ? options.recipe : nil
-            guard let recipe = package?.manifest.provenance.recipe ?? ofExport else { return }
-            if case .array(let rules)? = recipe["rules"] { report.recipeHasRules = !rules.isEmpty }
-            if case .string(let scheme)? = recipe["default"] {
-                report.recipeDefault = (try? Codecs.codec(scheme))?.values.request ?? scheme
-            }
         } catch {
             report.remark("the weights are not ranked by their losses: \(error)")
         }
@@ -262,10 +249,7 @@ struct ProgramStages: StageRunner {
                     drawn.append(function.name)
                 }
             } else {
-                report.notCompared.append(
-                    .init(
-                        stage: .outputs, name: function.name,
-                        reason: "the inputs lack some of its own, or have other shapes"))
+                report.skip(.outputs, function.name, "the inputs lack some of its own, or have other shapes")
             }
         }
         if options.inputs.seed == nil { report.draw(for: drawn, calls: calls, seed: seed) }

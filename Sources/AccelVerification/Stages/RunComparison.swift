@@ -21,8 +21,7 @@ struct RunComparison {
     func result(progress: (Stage, Double) -> Void = { _, _ in }) throws -> Result {
         var result = Result()
         for stage in [Stage.operators, .graph] where run.frozen == nil && stages.contains(stage) {
-            result.outputs.notCompared.append(
-                .init(stage: stage, name: run.function.name, reason: "there is no model to compare with"))
+            result.outputs.skip(stage, run.function.name, "there is no model to compare with", isRequired: false)
         }
         let asked = run.frozen == nil ? stages.intersection([.outputs]) : stages
         guard !asked.isEmpty else { return result }

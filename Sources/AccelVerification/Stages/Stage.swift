@@ -26,16 +26,7 @@ public enum Stage: String, CaseIterable, Comparable, Sendable {
         }
     }
 
-    var title: String {
-        switch self {
-        case .container: "container"
-        case .structure: "structure"
-        case .weights: "weights"
-        case .operators: "operators"
-        case .graph: "graph"
-        case .outputs: "outputs"
-        }
-    }
+    var title: String { rawValue }
 
     public static func < (left: Stage, right: Stage) -> Bool {
         (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)

@@ -21,7 +21,7 @@ struct ProvenanceComparison {
                 "the package says that it was made of \(names.joined(separator: ", ")), and no file of this model is one of them: compare it "
                     + "with what it was made of"
                     + (provenance.family == original.family
-                        ? ", or its outputs with this model by --only outputs" : ""))
+                        ? ", or its outputs alone with this model" : ""))
         }
         func list(_ words: [String]) -> String { words.isEmpty ? "none" : words.joined(separator: " ") }
         finding.compare("provenance family", "the family", provenance.family, original.family)
@@ -41,7 +41,7 @@ struct ProvenanceComparison {
             "provenance ignoredTensors", "the list of tensors to leave out", list(provenance.ignoredTensors),
             list(original.ignoredTensors))
         for pattern in original.ignoredTensors {
-            finding.remarks.append("tensors \(pattern) of the model are left out: --ignore-tensor asked for that")
+            finding.remarks.append("tensors \(pattern) of the model are left out: the conversion ignored them")
         }
         finding.compare("source-map.json", "unused tensor", found.unusedTensors, original.unused) {
             "\"\($0.name)\" (\($0.reason))"

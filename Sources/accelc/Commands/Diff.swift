@@ -22,7 +22,7 @@ enum DiffCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let (left, right) = (try arguments.required(left), try arguments.required(right))
-        if let (left, right) = try pair(ReportFile.open, left, right, .report) {
+        if let (left, right) = try pair(ReportDiff.Side.open, left, right, .report) {
             let diff = ReportDiff(left: left, right: right)
             if arguments.has(CommonOptions.json) {
                 console.print(diff.json)

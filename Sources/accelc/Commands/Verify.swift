@@ -124,7 +124,6 @@ enum VerifyCommand: Command {
         if case .planned = subject {
             options.storedBits = Dictionary(try source.weights.map { ($0.name, $0.storedBits) }) { first, _ in first }
             options.freeCodes = source.freeCodes
-            options.recipe = source.recipe
         }
         if case .file = options.inputs, !arguments.has(against), options.stages != [.container] {
             throw RequestError(

@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelConversion
 import AccelPrograms
+import AccelVerification
 
 /// What the tool advises: at most one remedy for each code of a diagnostic. Libraries name no option; this table is the only place that
 /// translates their codes into options.
@@ -26,6 +27,15 @@ enum Remedies {
         .unusedTensors: { _ in "--ignore-tensor names what is not used" },
         .usualShapes: { _ in "--shape chooses others" },
         .settledByPackage: { _ in "leave it out, or export from its model" },
+        .nothingToCompareWith: { _ in
+            "give --against MODEL or --golden FILE, or --only container to check the digests alone"
+        },
+        .noFunctionForInputs: { "convert, or export, with --shape-from \($0.subject ?? "FILE")" },
+        .notGolden: { _ in "give inputs alone with --inputs" },
+        .formatOfRuntime: { diagnostic in
+            diagnostic.candidates.first.map { "use --runtime \($0)" }
+                ?? "export the model itself for it, with --format \(diagnostic.expected ?? "FORMAT")"
+        },
     ]
 
     /// Returns the remedy for a diagnostic; nil for none.

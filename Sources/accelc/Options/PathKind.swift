@@ -3,6 +3,7 @@ import AccelConversion
 import AccelFormats
 import AccelPackages
 import AccelTensors
+import AccelVerification
 
 /// The kind of file or folder at a path: a model of one of the formats, or another kind that commands read or refuse
 /// with advice.
@@ -98,7 +99,7 @@ struct PathKind: Hashable, Sendable {
             Files.identity(of: path).map({ $0.size <= documentBytes }) == true,
             let document = try? JSON.read(path)
         else { return nil }
-        if ReportFile.report(in: document) != nil { return .report }
+        if WrittenReport.report(in: document) != nil { return .report }
         let isRecipe = document["default"] != nil || document["rules"] != nil
         return isRecipe ? .recipe : nil
     }
