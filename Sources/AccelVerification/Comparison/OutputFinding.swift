@@ -36,6 +36,7 @@ extension OutputFinding {
         _ stage: Stage, function: String, name: String, _ role: Role?, against reference: Reference,
         _ values: HostTensor, _ expected: HostTensor, _ tolerance: Tolerance, at positions: CountedPositions
     ) {
+        let (values, expected) = positions.changes(values, expected) ?? (values, expected)
         let rowLength = role?.kind == .logits ? expected.shape.dimensions.last : nil
         let metrics = Metrics(
             positions.elements(of: values), against: positions.elements(of: expected), rowLength: rowLength)

@@ -16,8 +16,10 @@ struct FeedCall {
     var stateName: (@Sendable (String) -> String)?
     /// The positions of outputs that count.
     var positions = CountedPositions.all
-    /// The positions of states that count.
-    var statePositions = CountedPositions.all
+    /// Returns the positions of a state that count.
+    var statePositions: (String) -> CountedPositions = { _ in .all }
+    /// A budget has the names of outputs and states for the limits; else those in reports.
+    var isLimitedByName = false
     /// Returns the golden's value of an output or state.
     var expected: (_ name: String, _ title: String, Role?) -> HostTensor? = { _, _, _ in nil }
 
@@ -90,6 +92,8 @@ struct ComparedFunction {
     /// The names of the compared outputs, and of the compared states.
     let outputs: [String]
     let states: [String]
+    /// The states that the model only reads.
+    var readStates: Set<String> = []
     /// Returns the role of an output.
     let role: (String) -> Role?
     /// The model with its own weights; nil if nothing is compared with it.
@@ -119,7 +123,7 @@ struct SequenceComparison {
         /// The outputs and states that the model does not have, by their names in reports.
         var surplus: [String] = []
         /// Returns why a result is missing, and whether that is a failure; nil if it is one in each stage.
-        var missing: ((String) -> (reason: String, isRequired: Bool))?
+        var missing: ((String) -> (reason: String, isRequired: Bool)?)?
     }
     /// Results of the model that another comparison of the same calls reads again.
     final class Kept {
@@ -171,16 +175,17 @@ struct SequenceComparison {
                     function: function.name, title: title, role: role, positions: call.positions,
                     found: found.results.outputs[name], graph: graph.outputs[name], original: original?.outputs[name],
                     stored: stored?.outputs[name], golden: call.expected(name, title, role))
-                compare(value, name, rounded?.outputs[name], function, found.missing, &result)
+                compare(value, name, rounded?.outputs[name], call, function, found, &result)
                 while keys.count < result.outputs.count { keys.append("\(number) \(name)") }
             }
             for name in call.stateName == nil ? [] : function.states {
                 let title = call.stateName?(name) ?? name
                 let value = ComparedValue(
-                    function: function.name, title: title, positions: call.statePositions,
+                    function: function.name, title: title, positions: call.statePositions(name),
+                    isRead: function.readStates.contains(name),
                     found: found.results.states[name], graph: graph.states[name], original: original?.states[name],
                     stored: stored?.states[name]?.wideningRows(), golden: call.expected(name, title, nil))
-                compare(value, name, rounded?.states[name]?.wideningRows(), function, found.missing, &result)
+                compare(value, name, rounded?.states[name]?.wideningRows(), call, function, found, &result)
                 while keys.count < result.outputs.count { keys.append("\(number) \(name)") }
             }
             for title in found.surplus {
@@ -204,17 +209,17 @@ struct SequenceComparison {
     }
 
     private func compare(
-        _ value: ComparedValue, _ name: String, _ rounded: HostTensor?, _ function: ComparedFunction,
-        _ missing: ((String) -> (reason: String, isRequired: Bool))?, _ result: inout OutputFindings
+        _ value: ComparedValue, _ name: String, _ rounded: HostTensor?, _ call: FeedCall, _ function: ComparedFunction,
+        _ found: Found, _ result: inout OutputFindings
     ) {
-        if value.found == nil, let gap = missing?(name) {
+        if value.found == nil, let gap = found.missing?(name) {
             let item = "\(function.name) \(value.title)"
             return result.skip(.outputs, item, gap.reason, isRequired: gap.isRequired)
         }
         let limits = ComparedValue.Limits(
             subject: subject, graph: function.graphLimit, golden: goldenLimit?(value.title) ?? .unstatedNoise,
             outputs: { expected, strict in
-                options.budget?.tolerance(forOutput: value.title)
+                options.budget?.tolerance(forOutput: call.isLimitedByName ? name : value.title)
                     ?? function.limit(rounded, expected, strict, value.positions)
             }, checksModel: goldenLimit != nil, unexpected: unexpected.map { ($0(value.title), false) })
         value.compare(in: options.stages, limits, &result)
@@ -239,7 +244,7 @@ struct SequenceComparison {
                     guard let tensor = exact.states[name]?.wideningRows(),
                         let other = noisy.states[name]?.wideningRows()
                     else { continue }
-                    measured.measure("\(number) \(name)", call.statePositions.metrics(of: other, against: tensor))
+                    measured.measure("\(number) \(name)", call.statePositions(name).metrics(of: other, against: tensor))
                 }
             }
         }

@@ -79,7 +79,7 @@ struct CoreMLDecoding {
                 let side = sides[block.step.function]
                 var call = FeedCall(block)
                 call.positions = sequence.positions(of: block, in: functions[block.step.function])
-                call.statePositions = call.positions
+                call.statePositions = { [positions = call.positions] _ in positions }
                 call.expected = { _, title, role in
                     held[CoreMLWeightMatcher.identifier(title)].flatMap { golden?.output($0, as: role) }
                 }

@@ -60,64 +60,123 @@ struct CoreMLRun {
             if golden.isEmpty { return result }
         }
         let inputs = model.map { modelInputs(of: $0, given) } ?? given
-        let named = CoreMLWeightMatcher.identified(inputs)
-        guard let own = try packageInputs(named) else { return nil }
+        guard let own = try packageInputs(CoreMLWeightMatcher.identified(inputs)) else { return nil }
         let start = CoreMLStates(of: interface, model: model, drawn: drawn, given: given)
-        var states = start.ofPackage
-        let actual = try package.run(function: interface.function, inputs: own, states: &states)
-        let comparison = CoreMLComparison(
-            run: self, model: model, start: start, outputs: actual, states: states,
-            positions: CountedPositions(inputs, of: model?.program.interface).counting(sample?.rows),
-            suffix: source.golden?.suffix ?? "")
-        comparison.addSurplus(&result, stage: options.stages.contains(.graph) ? .graph : .outputs)
-        func expected(
-            _ stored: [String: StoredTensor], _ model: FrozenProgram, _ noise: RoundingNoise? = nil
-        ) throws -> CoreMLComparison.Expected {
-            var call = FeedCall(inputs: inputs)
-            call.states = start.ofModel
-            let results = try ReferenceSequence(noise).run(call, ModelSide(model, stored: stored))
-            let outputs = model.program.outputs.compactMap { output in
-                results.outputs[output.name].map { (output.name, $0) }
-            }
-            return CoreMLComparison.Expected(outputs: outputs, states: results.states)
+        let function = function(model, golden, options)
+        let held = CoreMLWeightMatcher.identified(golden)
+        var call = FeedCall(inputs: inputs)
+        call.states = start.ofModel
+        call.positions = CountedPositions(inputs, of: model?.program.interface).counting(sample?.rows)
+        call.isLimitedByName = true
+        call.statePositions = { start.positions(of: $0, in: model) }
+        let suffix = source.golden?.suffix ?? ""
+        call.outputName = { $0 + suffix }
+        // An output may have the same name.
+        let outputs = Set(function.outputs.map(identifier))
+        call.stateName = { [outputs] in
+            (outputs.contains(CoreMLWeightMatcher.identifier($0)) ? $0 + " (state)" : $0) + suffix
         }
-        let ofStored = try model.map { try expected(stored, $0) }
-        if let ofStored, options.stages.contains(.graph) {
-            comparison.add(.graph, .storedWeights, ofStored, &result) { _ in computing }
+        call.expected = { name, _, _ in held[CoreMLWeightMatcher.identifier(name)] }
+        let findings = try SequenceComparison(options: options).findings(0..<1) { _ in
+            (call, function)
+        } noises: {
+            computing.arithmetic.map { arithmetic in
+                RoundingNoise.runs(
+                    arithmetic, over: (model?.outputs ?? []).map(\.shape), seed: options.inputs.samplingSeed)
+            } ?? []
+        } run: { _, _ in
+            var states = start.ofPackage
+            let values = try package.run(function: interface.function, inputs: own, states: &states)
+            return found(values, states, function, model, suffix)
         }
-        if options.stages.contains(.outputs) {
-            // The model gives the expected values that the golden does not have.
-            let isAnswered = comparison.names.subtracting(golden.keys).isEmpty
-            let original = try isAnswered ? nil : model.map { try expected([:], $0) }
-            func tolerance(_ name: String) -> Tolerance {
-                if let limit = options.budget?.tolerance(forOutput: name) { return limit }
-                guard let values = ofStored?.value(name) else { return limits.tolerance(computing, loss: nil) }
-                guard let wanted = golden[name] ?? original?.value(name), wanted.shape == values.shape else {
-                    return computing
-                }
-                return limits.tolerance(computing, loss: comparison.metrics(name, values, against: wanted))
-            }
-            comparison.add(golden, &result, tolerance: tolerance)
-            if let original {
-                comparison.add(
-                    .outputs, .originalWeights, original.without(Set(golden.keys)), &result, tolerance: tolerance)
-            }
-        }
-        if let model, let ofStored, let arithmetic = computing.arithmetic,
-            result.outputs.contains(where: \.isBeyondArithmetic)
-        {
-            let shapes = ofStored.outputs.map(\.tensor.shape)
-            var noises: [String: Metrics] = [:]
-            for noise in RoundingNoise.runs(arithmetic, over: shapes, seed: options.inputs.samplingSeed) {
-                for (name, tensor) in try expected(stored, model, noise).all {
-                    guard let plain = ofStored.value(name) else { continue }
-                    noises.measure(name, comparison.metrics(name, tensor, against: plain))
-                }
-            }
-            let names = result.outputs.map(comparison.name)
-            result.allow { noises[names[$0]] }
+        result.notCompared += findings.notCompared
+        // In the order of the stages; a golden has its own.
+        let titles = Dictionary(function.states.map { (call.stateName?($0) ?? $0, $0) }) { first, _ in first }
+        func rank(_ row: OutputFinding) -> (Int, String) { (titles[row.name] == nil ? 0 : 1, row.name) }
+        let rows = findings.outputs
+        result.outputs += rows.filter { $0.stage == .graph }
+        result.outputs += rows.filter { $0.reference == .golden }.sorted { rank($0) < rank($1) }
+        result.outputs += rows.filter { row in
+            // A golden's value of this name is that of an output.
+            row.reference == .originalWeights && titles[row.name].flatMap { golden[$0] } == nil
         }
         return result
+    }
+
+    private func identifier(_ name: String) -> String { CoreMLWeightMatcher.identifier(name) }
+
+    /// The function with its sides. Values that only the golden has are compared, too.
+    private func function(
+        _ model: FrozenProgram?, _ golden: [String: HostTensor], _ options: Parity.Options
+    ) -> ComparedFunction {
+        let program = model?.program
+        let known = Set((program?.outputs.map(\.name) ?? []) + (program?.states.map(\.name) ?? []))
+        let states = Set((program?.states.map(\.name) ?? interface.states.map(\.name)).map(identifier))
+        let outputs = program?.outputs.map(\.name) ?? []
+        let ofModel = Set(outputs.map(identifier))
+        let more = golden.keys.sorted().filter { name in
+            options.stages.contains(.outputs) && !ofModel.contains(identifier(name))
+                && (!states.contains(identifier(name)) || own(name, model) != nil)
+        }
+        // The model gives the expected values that the golden does not have.
+        let isAnswered = known.isSubset(of: golden.keys)
+        return ComparedFunction(
+            name: function, outputs: outputs + more,
+            states: program?.states.map(\.name) ?? interface.states.map(\.name),
+            readStates: Set((program?.states ?? []).filter { $0.next == $0.value }.map(\.name)),
+            role: { program?.interface.outputs[$0] },
+            original: options.stages.contains(.outputs) && !isAnswered ? model.map { ModelSide($0) } : nil,
+            stored: model.map { ModelSide($0, stored: stored) }, graphLimit: computing,
+            limit: { values, expected, _, positions in
+                guard let values else { return limits.tolerance(computing, loss: nil) }
+                guard values.shape == expected.shape else { return computing }
+                return limits.tolerance(computing, loss: positions.metrics(of: values, against: expected))
+            })
+    }
+
+    /// Returns the package's name for an output of the model or of a golden.
+    private func own(_ name: String, _ model: FrozenProgram?) -> String? {
+        let described = interface.outputs.map(\.name)
+        let all = (described + package.model.parts(of: interface.function).keys).sorted()
+        let states = interface.states.map(\.name)
+        let own = all.first { CoreMLWeightMatcher.output($0, besides: states) == identifier(name) }
+        if let own { return own }
+        // Converters may rename outputs; then outputs are matched by index.
+        guard let known = model?.program.outputs, known.count == described.count else { return nil }
+        return known.firstIndex { $0.name == name }.map { described[$0] }
+    }
+
+    /// Returns the results of the package by the model's names.
+    private func found(
+        _ values: [String: HostTensor], _ states: [String: HostTensor], _ function: ComparedFunction,
+        _ model: FrozenProgram?, _ suffix: String
+    ) -> SequenceComparison.Found {
+        let outputs = function.outputs.reduce(into: [:]) { $0[$1] = own($1, model).flatMap { values[$0] } }
+        let held = CoreMLWeightMatcher.identified(interface.states.map(\.name))
+        let left = function.states.reduce(into: [String: HostTensor]()) { left, name in
+            guard let own = held[identifier(name)] else { return }
+            let sizes = interface.states.first { $0.name == own }?.type.sizes ?? []
+            left[name] = states[own] ?? HostTensor([Float](repeating: 0, count: Shape(sizes).count), Shape(sizes))
+        }
+        var surplus: [String] = []
+        let ofModel = model?.program.outputs.map(\.name) ?? []
+        if let model {
+            var known = Set(ofModel.compactMap { own($0, model) })
+            for (whole, parts) in package.model.parts(of: interface.function) where known.contains(whole) {
+                known.formUnion(parts)
+            }
+            let names = Set(model.program.states.map { identifier($0.name) })
+            surplus =
+                interface.outputs.map(\.name).filter { !known.contains($0) }
+                + interface.states.map(\.name).filter { !names.contains(identifier($0)) }
+        }
+        return .init(
+            results: (outputs, left), surplus: surplus.map { $0 + suffix },
+            missing: { name in
+                // Values that only the golden has are no failures.
+                ofModel.contains(name) || function.states.contains(name)
+                    ? nil : ("the package gives no such output", false)
+            })
     }
 
     /// Returns the source's inputs in the function's names and types; nil if one is missing or has another shape.

@@ -16,8 +16,15 @@ struct CountedPositions {
     private let sizes: [Int]
     /// The samples of the run, and those that count, from the first on; nil if all do.
     private var rows: (all: Int, own: Int)?
+    /// The content of a state before the run, of which only the elements that either side changes count; nil for other values.
+    private var start: HostTensor?
 
     private init(shown: [Bool], sizes: [Int]) { (self.shown, self.sizes) = (shown, sizes) }
+
+    /// The elements of a state that a run changes, so that unchanged initial values do not hide errors; all where nothing is changed.
+    init(changedSince start: HostTensor) {
+        (shown, sizes, self.start) = ([], [], start)
+    }
 
     /// The positions that the mask of a run's inputs shows; all if there is no mask, or one that shows none.
     init(_ inputs: [String: HostTensor], of interface: Interface?) {
@@ -78,8 +85,19 @@ struct CountedPositions {
         return counted
     }
 
+    /// Returns the elements of a state that either of two runs has changed, as tensors; nil if there are none, or for other values.
+    func changes(_ found: HostTensor, _ expected: HostTensor) -> (HostTensor, HostTensor)? {
+        guard let start, found.shape == expected.shape, start.shape == found.shape else { return nil }
+        let (before, ours, theirs) = (start.floats, found.floats, expected.floats)
+        let changed = before.indices.filter { ours[$0] != before[$0] || theirs[$0] != before[$0] }
+        guard !changed.isEmpty else { return nil }
+        let shape = Shape([changed.count])
+        return (HostTensor(changed.map { ours[$0] }, shape), HostTensor(changed.map { theirs[$0] }, shape))
+    }
+
     /// Measures the elements of a tensor that count against those of another of the same shape.
     func metrics(of found: HostTensor, against expected: HostTensor) -> Metrics {
-        Metrics(elements(of: found), against: elements(of: expected))
+        let (found, expected) = changes(found, expected) ?? (found, expected)
+        return Metrics(elements(of: found), against: elements(of: expected))
     }
 }

@@ -14,8 +14,8 @@ struct RuntimeRun {
 
     init(function: String, model: FrozenProgram, sequence: Int, _ call: FeedCall) {
         (self.function, self.model, self.sequence, self.call) = (function, model, sequence, call)
-        self.call.positions = CountedPositions(call.inputs, of: model.program.interface)
-        self.call.statePositions = self.call.positions
+        let positions = CountedPositions(call.inputs, of: model.program.interface)
+        (self.call.positions, self.call.statePositions) = (positions, { _ in positions })
     }
 
     var inputs: [String: HostTensor] { call.inputs }
