@@ -50,6 +50,8 @@ public struct AccelError: ReportedError, Equatable {
     public var found: String?
     /// Advice, or the name that was probably meant.
     public var hint: String?
+    /// The kind of the error of a lower layer, such as `shapes-do-not-fit`; nil if it has none.
+    public var reason: Diagnostic.Code?
     /// The failed attempts, if no backend was left.
     public var attempts: [BackendAttempt]
 
@@ -79,7 +81,9 @@ public struct AccelError: ReportedError, Equatable {
         case let error as AccelError: self = error
         case let error as TimeLimitError: self.init(.timedOut, error.description, at: location)
         case let error as ShapeError: self.init(.invalid, error.description, at: location)
-        case let error as FormatError: self.init(.corrupt, error.description, at: location)
+        case let error as FormatError:
+            self.init(.corrupt, error.description, at: location)
+            reason = error.code
         case let error as any ReportedError:
             let code: Code =
                 switch error.exitStatus {
@@ -90,6 +94,7 @@ public struct AccelError: ReportedError, Equatable {
                 default: .backend
                 }
             self.init(code, error.description, at: location)
+            reason = error.diagnostic.code
         case is CancellationError: self.init(.cancelled, "was cancelled", at: location)
         default: self.init(.backend, "\(error)", at: location)
         }
@@ -100,9 +105,14 @@ public struct AccelError: ReportedError, Equatable {
             + attempts.map { "\n  \($0)" }.joined()
     }
 
+    public var diagnostic: Diagnostic {
+        Diagnostic(description, code: reason, expected: expected, found: found)
+    }
+
     public var parts: [JSON.Member] {
         let texts = [
-            ("location", location), ("expected", expected ?? ""), ("found", found ?? ""), ("hint", hint ?? ""),
+            ("problem", reason?.rawValue ?? ""), ("location", location), ("expected", expected ?? ""),
+            ("found", found ?? ""), ("hint", hint ?? ""),
         ]
         return texts.filter { !$0.1.isEmpty }.map { JSON.Member($0.0, .string($0.1)) }
     }

@@ -7,34 +7,17 @@ public func suggestion(for name: String, among candidates: some Sequence<String>
 /// Returns `; did you mean "NAME"?`, or an empty text for nil.
 public func suggestion(_ nearest: String?) -> String { nearest.map { "; did you mean \"\($0)\"?" } ?? "" }
 
-/// Returns a suggestion for a misspelled name: the most similar candidate, within edits of a third of the name's
-/// length.
+/// Returns the candidate that is most similar to a misspelled name, within edits of a third of the name's length, whatever the case of
+/// letters; nil if none is.
+/// A candidate with other numbers than the name has means something else, however similar it is: `int5` is no `int4`.
 public func nearestName(to name: String, among candidates: some Sequence<String>) -> String? {
-    equallyNearNames(to: name, among: candidates).first
-}
-
-/// Returns all candidates that are as similar as `nearestName`, in the order of the alphabet; empty if none is.
-package func equallyNearNames(to name: String, among candidates: some Sequence<String>) -> [String] {
-    guard name.utf8.count <= longestMisspelling else { return [] }
-    let limit = max(1, name.count / 3)
-    let near = candidates.map { (distance: editDistance(name, $0), name: $0) }.filter { $0.distance <= limit }
-    let least = near.map(\.distance).min()
-    return near.filter { $0.distance == least }.map(\.name).sorted()
-}
-
-/// Returns the names of types, such as `int4` or `q4_k`, that a misspelled one may mean, in the order of the alphabet: those of
-/// `equallyNearNames` with the same numbers and the same first letter. Others are alike in spelling only: a number is a width, and the
-/// first letters are a way of storing.
-package func equallyNearTypes(to name: String, among candidates: some Sequence<String>) -> [String] {
-    equallyNearNames(to: name, among: withNumbers(of: name, candidates).filter { $0.first == name.first })
-}
-
-/// Returns the candidates with the same numbers as a name, such as `float16` for `flaot16`: a word with another number means something
-/// else, however similar it is.
-package func withNumbers(of name: String, _ candidates: some Sequence<String>) -> [String] {
+    guard name.utf8.count <= longestMisspelling else { return nil }
     func numbers(_ name: String) -> [Substring] { name.split { !$0.isNumber } }
-    let wanted = numbers(name)
-    return candidates.filter { numbers($0) == wanted }
+    let (limit, wanted) = (max(1, name.count / 3), numbers(name))
+    let near = candidates.filter { wanted.isEmpty || numbers($0) == wanted }.map {
+        (editDistance(name.lowercased(), $0.lowercased()), $0)
+    }
+    return near.filter { $0.0 <= limit }.min { $0 < $1 }?.1
 }
 
 /// Returns ` (known: A, B, ...)`, the names that are most similar to `name` first; empty if there are none. Names that

@@ -1,8 +1,13 @@
-import AccelByteIO
+package import AccelByteIO
 import AccelPlatform
 public import AccelPrograms
 import AccelTensors
 public import AccelWeightCompression
+
+extension Diagnostic.Code {
+    /// No choice of schemes reaches the wanted ratio of signal to noise.
+    package static let targetNotReached: Self = "target-not-reached"
+}
 
 /// Chooses a scheme for each weight. First, the effect of each scheme on the outputs is measured weight by weight; then
 /// the steps are taken that gain most per byte. The result is measured as a whole with GPTQ, and corrected where large weights
@@ -103,8 +108,8 @@ public struct CompressionSolver {
             guard let found else {
                 throw RequestError(
                     "no choice of schemes up to float16 was found that gives \(wanted) dB over the samples; the best had "
-                        + "\(NumberText.fixed(measured.map(\.judgedSQNR).max() ?? 0, digits: 2)) dB: ask for less, or choose "
-                        + "--compress float32 instead, which loses nothing")
+                        + "\(NumberText.fixed(measured.map(\.judgedSQNR).max() ?? 0, digits: 2)) dB",
+                    code: .targetNotReached)
             }
             byteLimit = found.bytes
         }

@@ -107,7 +107,8 @@ public struct SampleInputs: Sendable {
 
 /// The error for samples with more positions than a function takes; another function may take them.
 public struct SamplesTooLong: ReportedError {
-    public let description: String
+    public let diagnostic: Diagnostic
+    public var description: String { diagnostic.text }
     public var exitStatus: ExitStatus { .usage }
 }
 
@@ -187,9 +188,9 @@ extension SampleInputs {
                 if leavesOut, !short.isEmpty { fitting = short }
                 guard needed <= wanted || leavesOut && !short.isEmpty else {
                     throw SamplesTooLong(
-                        description:
-                            "\(file): \"\(port.name)\" has up to \(needed) positions that count, and \(function) takes \(wanted); "
-                            + "convert, or export, with --shape-from \(file), or shorten the samples")
+                        diagnostic: Diagnostic(
+                            "\(file): \"\(port.name)\" has up to \(needed) positions that count, and \(function) takes \(wanted)",
+                            code: .shapesDoNotFit, subject: file))
                 }
             }
             values[port.name]?.positions = wanted

@@ -18,7 +18,7 @@ public struct SampleFile: Sendable {
     public init(_ path: String) throws {
         let bytes = try FileContent(path, atMost: .max).bytes
         self.path = path
-        tensors = try SafetensorsFile.reading { try SafetensorsFile(bytes, file: path) }.tensors
+        tensors = try SafetensorsFile(bytes, file: path).tensors
         digest = TreeDigest.digest(of: bytes)
         remark = nil
     }

@@ -43,10 +43,10 @@ public protocol Exporter: Sendable {
     /// Checks that the format supports the model, before any weight is compressed.
     /// - Returns: the reasons of weights that stay uncompressed, by name: those that the format stores as plain numbers in any case,
     ///   and, where the options allow fallbacks, those that it does not support.
-    /// - Throws: `RequestError` with the unsupported operator or tensor, and advice.
+    /// - Throws: `RequestError` with the unsupported operator or tensor.
     func check(_ model: PlannedExport) throws -> [String: String]
     /// Writes the model's files into the folder `path`, which is empty or absent; the caller publishes it.
-    /// - Throws: `RequestError` with the unsupported operator or tensor, and advice.
+    /// - Throws: `RequestError` with the unsupported operator or tensor.
     func export(_ model: ExportedModel, to path: String) throws -> ExportReport
     /// Reads `ExportedModel.provenance` from an earlier export, by key.
     /// - Parameter file: returns the content of a file of the export by its name; nil if there is no such file.
@@ -106,9 +106,6 @@ extension ExportOption {
         "allow-fallback", allowed: [],
         help: "write a weight as plain numbers, and say so, where the target cannot express its form; those of a "
             + "package keep theirs with gguf and mlx")
-    /// What errors end with, after the scheme to use.
-    static let addFallback = "or add --allow-fallback"
-    static let orFallback = "or --allow-fallback to leave such weights as they are"
 }
 
 /// Values of an exporter's options.
@@ -204,18 +201,6 @@ public struct ExportedModel: Sendable {
     }
 }
 
-extension RequestError {
-    /// The refusal of a package's weight whose scheme a format does not have. A model's weights are refused before they are compressed.
-    /// - Parameters:
-    ///   - reason: ends in what to use.
-    ///   - hasFallback: the format has the option that leaves a model's weights as they are.
-    static func packageScheme(of weight: String, _ reason: String, hasFallback: Bool = true) -> RequestError {
-        RequestError(
-            "weight \(quoted(weight)): \(reason) in an export of the model: a package keeps its schemes"
-                + (hasFallback ? ", with --allow-fallback too" : ""))
-    }
-}
-
 /// The report of an export: sizes, fallbacks and details.
 public struct ExportReport: Sendable {
     /// Bytes of all files of the export.
@@ -272,29 +257,5 @@ extension ExportReport {
             lines: try field["lines"].array().map { try $0.string() },
             warnings: try field["warnings"].array().map { try $0.string() }, json: details?.value ?? .null)
         byteCount = try field["bytes"].int(in: 0...Int.max)
-    }
-}
-
-extension [FrozenProgram] {
-    /// Refuses functions that round activations, for a format that has no such operator.
-    /// - Parameter hint: more to say of the format, with a blank before it.
-    /// - Throws: `RequestError` if a function rounds activations.
-    func refuseRoundedActivations(in format: String, hint: String = "") throws {
-        guard !contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
-            throw RequestError(
-                "\(format): rounded activations cannot be expressed: leave out --activations, and \"activations\" of a recipe\(hint)"
-            )
-        }
-    }
-
-    /// Refuses what a format cannot express that has no operators, and whose decoders generate text.
-    /// - Throws: `RequestError` if a function rounds activations, or if a decoder takes whole texts.
-    func refuseInexpressible(in format: String, hint: String = "") throws {
-        try refuseRoundedActivations(in: format, hint: hint)
-        guard !contains(where: { $0.program.name == "decoder" && $0.program.states.isEmpty }) else {
-            throw RequestError(
-                "\(format): a decoder that takes whole texts, for vectors or labels, cannot be expressed: use --format coreml, "
-                    + "or convert for a package")
-        }
     }
 }

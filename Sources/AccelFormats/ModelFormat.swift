@@ -1,4 +1,4 @@
-import AccelByteIO
+package import AccelByteIO
 
 /// A file format of models. A format is one folder beside this file, and one line in `ModelFormats.swift`.
 public protocol ModelFormat: Sendable {
@@ -22,6 +22,13 @@ public protocol ModelFormat: Sendable {
     static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource
     /// The exporter of this format; nil for read-only formats, and for accelerator packages, which `convert` writes.
     static var exporter: (any Exporter.Type)? { get }
+}
+
+extension Diagnostic.Code {
+    /// The format records the roles of functions and ports itself, or has no functions.
+    package static let interfaceNotApplicable: Self = "interface-not-applicable"
+    /// The format's functions are not read back. The candidates are runtimes that run such models.
+    package static let functionsNotRead: Self = "functions-not-read"
 }
 
 extension ModelFormat {
@@ -50,6 +57,12 @@ public struct OpeningOptions: Sendable {
     ) {
         self.adapters = adapters
         (self.configuration, self.ignoredFields, self.interfaces) = (configuration, ignoredFields, interfaces)
+    }
+
+    /// Fails if roles of functions and ports are given for a format that has them, or has no functions.
+    /// - Parameter reason: the sentence about the model.
+    func refuseInterfaces(_ reason: String) throws {
+        guard interfaces == nil else { throw RequestError(reason, code: .interfaceNotApplicable) }
     }
 
     /// Fails if options for models with a config.json are set.

@@ -4,6 +4,8 @@ import AccelByteIO
 struct WeightRefusals {
     /// A weight of each scheme and reason, in words.
     private var sentences: [(reason: String, words: String)] = []
+    /// What to use instead, each once.
+    private var candidates: [String] = []
     /// The reasons, by the weights' names.
     private(set) var reasons: [String: String] = [:]
     /// The schemes that an error names.
@@ -11,20 +13,22 @@ struct WeightRefusals {
 
     /// - Parameters:
     ///   - reason: what all weights of the scheme have in common.
-    ///   - words: of this weight, ending in what to use.
-    mutating func add(_ name: String, _ reason: String, _ words: String) {
+    ///   - words: of this weight.
+    ///   - candidates: what to use instead.
+    mutating func add(_ name: String, _ reason: String, _ words: String, candidates: [String] = []) {
         guard reasons.updateValue(reason, forKey: name) == nil, !sentences.contains(where: { $0.reason == reason })
         else { return }
         sentences.append((reason, words))
+        self.candidates = (self.candidates + candidates).distinct
     }
 
-    /// - Parameter remedy: what helps for all of them, after a comma.
     /// - Throws: `RequestError` if there are any.
-    func refuse(_ remedy: String) throws {
+    func refuse() throws {
         guard !sentences.isEmpty else { return }
         let more = sentences.count - Self.listed
         throw RequestError(
             sentences.prefix(Self.listed).map(\.words).joined(separator: "; ")
-                + (more > 0 ? "; and \(Wording.count(more, "other scheme"))" : "") + ", \(remedy)")
+                + (more > 0 ? "; and \(Wording.count(more, "other scheme"))" : ""),
+            code: .unsupportedByFormat, candidates: candidates + [ExportOption.allowFallback.name])
     }
 }

@@ -1,5 +1,16 @@
-import AccelByteIO
+package import AccelByteIO
 import AccelTensors
+
+extension Diagnostic.Code {
+    /// The weights of a checkpoint are those under an adapter beside them.
+    package static let adapterBesideModel: Self = "adapter-beside-model"
+    /// The weights of a checkpoint are quantized, or wrapped, in a way that is not read.
+    package static let unsupportedCheckpoint: Self = "unsupported-checkpoint"
+    /// A field is to be ignored, and the model depends on it.
+    package static let ignoredFieldIsRead: Self = "ignored-field-is-read"
+    /// No function reads a tensor, and nothing explains that. The candidate is the tensor's name.
+    package static let unusedTensor: Self = "unused-tensor"
+}
 
 extension Checkpoint {
     /// Files beside the weights that show that the weights alone are not the model.
@@ -22,13 +33,9 @@ extension Checkpoint {
         }
         for (name, meaning) in Self.sideFiles
         where Files.kind(of: "\(folder)/\(name)") != nil && (!isDecoded || name == "adapter_config.json") {
-            let advice =
-                name == "adapter_config.json"
-                ? "move the adapter to a folder of its own and merge it with --adapter"
-                : "convert the original model, or a merged or dequantized one"
             throw RequestError(
-                "\(folder)/\(name) \(meaning), which is not supported: \(advice); if the file is left over from that, remove it",
-                status: .unavailable)
+                "\(folder)/\(name) \(meaning), which is not supported", status: .unavailable,
+                code: name == "adapter_config.json" ? .adapterBesideModel : .unsupportedCheckpoint)
         }
     }
 
@@ -41,8 +48,7 @@ extension Checkpoint {
         }
         guard let module = types.first(where: { $0 != "Transformer" }) else { return }
         throw RequestError(
-            "\(document.file): the module \"\(module)\" after the transformer is not supported for this model_type; to "
-                + "convert the transformer alone, convert a copy of the model without modules.json",
+            "\(document.file): the module \"\(module)\" after the transformer is not supported for this model_type",
             status: .unavailable)
     }
 
@@ -52,8 +58,8 @@ extension Checkpoint {
         let read = configuration.pathsRead
         guard let field = ignoredFields.first(where: read.contains) else { return }
         throw RequestError(
-            "--ignore-config \(field): the model depends on this field of \(configuration.file), so it cannot be ignored; "
-                + "to change its value, pass another file with --config")
+            "the field \(field) cannot be ignored: the model depends on this field of \(configuration.file)",
+            code: .ignoredFieldIsRead)
     }
 
     /// Returns sentences about unusual properties of the weights.

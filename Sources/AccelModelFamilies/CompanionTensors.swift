@@ -10,11 +10,7 @@ package enum CompanionTensors {
         var endings: [String] = []
         /// Beginnings of a name component after the module's name, such as `lora_` in `q_proj.lora_A.weight`.
         var parts: [String] = []
-        /// What the user can do instead.
-        package let advice: String
     }
-
-    private static let original = "convert the checkpoint that was quantized, or dequantize this one first"
 
     /// All kinds. The first kind that matches a name counts, so more specific kinds come first.
     package static let kinds: [Kind] = [
@@ -24,44 +20,39 @@ package enum CompanionTensors {
                 "lora_", "base_layer", "modules_to_save", "original_module", "svdquant_lora", "ia3_l", "hada_w",
                 "lokr_w",
                 "oft_", "boft_", "vera_lambda", "dora_scale",
-            ],
-            advice: "merge the adapter into the model first (merge_and_unload of peft)"),
+            ]),
         Kind(
-            name: "GPTQ or AWQ weights", endings: [".qweight", ".qzeros", ".g_idx", ".weight_g_idx"], advice: original),
+            name: "GPTQ or AWQ weights", endings: [".qweight", ".qzeros", ".g_idx", ".weight_g_idx"]),
         Kind(
             name: "bitsandbytes weights",
             endings: [".SCB", ".weight_format", ".absmax", ".quant_map", ".nested_absmax", ".nested_quant_map"],
-            parts: ["quant_state"], advice: original),
+            parts: ["quant_state"]),
         Kind(
             name: "compressed-tensors weights",
             endings: [
                 ".weight_packed", ".weight_shape", ".weight_zero_point", ".weight_global_scale", ".input_global_scale",
-            ], advice: original),
+            ]),
         Kind(
-            name: "torchao weights", endings: ["._weight_qdata", "._weight_scale", "._weight_zero_point"],
-            advice: original),
+            name: "torchao weights", endings: ["._weight_qdata", "._weight_scale", "._weight_zero_point"]),
         Kind(
-            name: "quanto weights", endings: [".weight._data", ".weight._scale", "._data", "._scale"], advice: original),
+            name: "quanto weights", endings: [".weight._data", ".weight._scale", "._data", "._scale"]),
         Kind(
             name: "HQQ weights",
-            endings: [".W_q", ".zero", ".scale", ".nbits", ".group_size", ".packing", ".view_as_float"],
-            advice: original),
-        Kind(name: "MXFP4 weights", endings: ["_blocks", "_scales"], advice: original),
+            endings: [".W_q", ".zero", ".scale", ".nbits", ".group_size", ".packing", ".view_as_float"]),
+        Kind(name: "MXFP4 weights", endings: ["_blocks", "_scales"]),
         Kind(
-            name: "weights in groups with scales (MLX, GPTQ, AWQ)", endings: [".scales", ".biases", ".qbiases"],
-            advice: original),
+            name: "weights in groups with scales (MLX, GPTQ, AWQ)", endings: [".scales", ".biases", ".qbiases"]),
         Kind(
             name: "FP8, FP4 or INT8 weights with scales (ModelOpt, compressed-tensors, DeepSeek)",
             endings: [
                 "_scale_inv", "_scale_2", "_scale_ub", "_scale", ".scale_weight", ".scale_input", "scaled_fp8",
                 ".zero_point",
-            ], advice: original),
+            ]),
         Kind(
-            name: "AQLM or VPTQ weights", endings: [".codes", ".codebooks", ".centroids", ".indices"], advice: original),
+            name: "AQLM or VPTQ weights", endings: [".codes", ".codebooks", ".centroids", ".indices"]),
         Kind(
             name: "weights under a mask or a parametrization (torch.nn.utils.prune, spectral_norm)",
-            endings: ["_orig", "_mask", ".weight_u"], parts: ["fake_quant", "activation_post_process"],
-            advice: "remove it in torch first, which leaves the plain weight (prune.remove, remove_spectral_norm)"),
+            endings: ["_orig", "_mask", ".weight_u"], parts: ["fake_quant", "activation_post_process"]),
     ]
 
     /// Returns the kind that a name belongs to, and its module or weight; nil for other names.

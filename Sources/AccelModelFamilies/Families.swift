@@ -36,8 +36,8 @@ public enum Families {
     public static func matching(_ configuration: JSONField) throws -> any ModelFamily {
         guard configuration.exists else {
             throw RequestError(
-                "\(configuration.file) is missing: it defines the meaning of the tensors; put the model's "
-                    + "config.json beside its weights, or name it by --config FILE", status: .unavailable)
+                "\(configuration.file) is missing: it defines the meaning of the tensors", status: .unavailable,
+                code: .configurationMissing)
         }
         if !configuration["model_type"].exists {
             for family in all where family.recognizes(configuration) { return family.init() }
@@ -51,4 +51,9 @@ public enum Families {
             "\(configuration.file): models of type \(quoted(modelType)) are not supported (supported: \(supported))",
             status: .unavailable)
     }
+}
+
+extension Diagnostic.Code {
+    /// A model has no config.json.
+    package static let configurationMissing: Self = "configuration-missing"
 }

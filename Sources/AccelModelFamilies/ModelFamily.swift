@@ -1,6 +1,7 @@
 public import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
+import AccelWeightCompression
 
 /// A model family: builds programs from the configuration and the tensor names of a checkpoint. A new family is one
 /// file in `Families/` and one line in `Families.swift`.
@@ -77,18 +78,16 @@ extension ModelFamily {
     private static func undefinedFields(_ configuration: JSONField) throws -> [String] {
         let type = (try? configuration["model_type"].string()) ?? modelTypes[0]
         guard let known = ConfigurationClass.all[type] else {
-            try configuration.refuseUnread(listedFields, wayOut: wayOut)
+            try configuration.refuseUnread(listedFields)
             return []
         }
-        return try configuration.undefinedFields(listedFields, of: known, wayOut: wayOut)
+        return try configuration.undefinedFields(listedFields, of: known)
     }
 
     private static func remark(on undefined: [String]) -> [String] {
         undefined.isEmpty
             ? [] : ["the model's class does not define \(undefined.joined(separator: ", ")) of config.json: no effect"]
     }
-
-    private static func wayOut(_ path: String) -> String { "if it does not, remove it or pass --ignore-config \(path)" }
 
     /// Builds the programs of a checkpoint.
     /// - Parameters:
@@ -124,7 +123,7 @@ extension ModelFamily {
             programs = try self.programs(for: checkpoint, parts: wanted, names: &names)
                 .checkingInterfaces(parts: self.parts)
         } catch let error as any ReportedError {
-            try checkpoint.configuration.refuseMisspelt(Self.listedFields, wayOut: Self.wayOut)
+            try checkpoint.configuration.refuseMisspelt(Self.listedFields)
             throw (error as? FormatError).flatMap(names.refusal) ?? error
         }
         try checkpoint.refuseIgnoredFieldsThatAreRead()
@@ -133,8 +132,7 @@ extension ModelFamily {
         let (unused, refused) = names.account(ignoring: ignored)
         let patterns = ignored.sorted(by: unused.map(\.name))
         if let pattern = patterns.idle.first, !allowsIdlePatterns {
-            throw RequestError(
-                "--ignore-tensor \(quoted(pattern)) matches no unused tensor; remove the option")
+            throw RequestError(Glob.unused(pattern, of: "unused tensor"))
         }
         if !standsInForMissing, let error = names.error(for: refused) { throw error }
         return FamilyModel(

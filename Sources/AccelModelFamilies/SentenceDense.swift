@@ -26,8 +26,8 @@ struct SentenceDense {
         let pickle = "\(folder)/pytorch_model.bin"
         if checkpoint["\(folder).linear.weight"] == nil, Files.kind(of: "\(checkpoint.folder)/\(pickle)") == .file {
             throw RequestError(
-                "\(checkpoint.folder)/\(pickle) is a Python pickle, which is never read; save the model as safetensors first "
-                    + "(in sentence-transformers: save_pretrained)", status: .unavailable)
+                "\(checkpoint.folder)/\(pickle) is a Python pickle, which is never read", status: .unavailable,
+                code: .pickledWeights)
         }
         let sizes = 1...1 << 20
         inputs = (try config["in_features"].int(in: sizes), config["in_features"])
@@ -40,7 +40,7 @@ struct SentenceDense {
             ("module_output_name", try config["module_output_name"].string(default: name) != name, "another output"),
             ("use_residual", try config["use_residual"].bool(default: false), "a residual connection"),
         ])
-        try config.refuseUnread([]) { "if it does not, remove it or pass --ignore-config \(folder)/config.json:\($0)" }
+        try config.refuseUnread([]) { "\(folder)/config.json:\($0)" }
     }
 
     private static func activation(_ field: JSONField) throws -> (any Operator)? {

@@ -38,24 +38,16 @@ extension TensorNames {
     /// Why a tensor must not stay unused. The most serious reason comes first.
     enum Refusal: Hashable, Comparable {
         /// It changes the meaning of other tensors.
-        case companion(kind: String, advice: String)
+        case companion(kind: String)
         /// The functions read the weight of the same module, but no bias.
         case bias
         case unknown
 
         var reason: String {
             switch self {
-            case .companion(let kind, _): "it belongs to \(kind), which are not supported"
+            case .companion(let kind): "it belongs to \(kind), which are not supported"
             case .bias: "the weight beside it is read, but the configuration has no such bias"
             case .unknown: "the architecture has no tensor of this name"
-            }
-        }
-
-        var advice: String {
-            switch self {
-            case .companion(_, let advice): advice
-            case .bias: "put right the field of config.json that says which layers have a bias"
-            case .unknown: "see that config.json is the one of these weights"
             }
         }
     }
@@ -68,7 +60,7 @@ extension TensorNames {
         }
         let companion = CompanionTensors.match(name)
         if let companion, reads(companion.owner) {
-            return .refused(.companion(kind: companion.kind.name, advice: companion.kind.advice))
+            return .refused(.companion(kind: companion.kind.name))
         }
         if name.hasSuffix(".bias"), reads(String(name.dropLast(".bias".count))) { return .refused(.bias) }
         if let head = leftOutHead, isBeside(name) {
@@ -76,7 +68,7 @@ extension TensorNames {
         }
         if let reason = explanation(of: name) { return .explained(reason) }
         guard let companion else { return .refused(.unknown) }
-        return .refused(.companion(kind: companion.kind.name, advice: companion.kind.advice))
+        return .refused(.companion(kind: companion.kind.name))
     }
 
     /// Returns whether a tensor stands outside of the base model, whose tensors have a prefix.
@@ -99,7 +91,7 @@ extension TensorNames {
         for name in checkpoint.tensors.map(\.name) where !used.contains(name) {
             switch (verdict(on: name), ignored.pattern(for: name)) {
             case (_, let pattern?):
-                unused.append(.init(name: name, reason: "left out by --ignore-tensor \(pattern)", isExpected: true))
+                unused.append(.init(name: name, reason: "left out by the pattern \(pattern)", isExpected: true))
             case (.explained(let reason), nil):
                 unused.append(.init(name: name, reason: reason.text, isExpected: reason.isExpected))
             case (.refused(let refusal), nil):
@@ -115,28 +107,11 @@ extension TensorNames {
         guard let worst = refused.map(\.refusal).min() else { return nil }
         let names = refused.filter { $0.refusal == worst }.map(\.name)
         let more = names.count == 1 ? "" : " and \(names.count - 1) more"
-        let patterns = patterns(of: names)
-        let options = patterns.texts.map { "--ignore-tensor \"\($0)\"" }.joined(separator: " ")
-        return RequestError(
-            "\(checkpoint.folder): no function reads the tensor \"\(names[0])\"\(more): \(worst.reason); \(worst.advice) "
-                + "(or, if the model is correct without it, ignore \(names.count == 1 ? "it" : "them") with \(options)\(patterns.fitAll ? "" : " and so on"))",
-            status: .unavailable)
-    }
-
-    private static let mostPatterns = 4
-
-    /// The shortest patterns of whole modules, such as `model.layers.6.*`, that fit these unused tensors and none that is used.
-    /// - Returns: the first few, and whether they fit all.
-    private func patterns(of names: [String]) -> (texts: [String], fitAll: Bool) {
-        var (patterns, rest) = ([String](), names[...])
-        while let name = rest.first, patterns.count < Self.mostPatterns {
-            let module = name.indices.lazy.filter { name[$0] == "." }.map { name[...$0] }.first { prefix in
-                !used.contains { $0.hasPrefix(prefix) } && names.count { $0.hasPrefix(prefix) } > 1
-            }
-            patterns.append(module.map { "\($0)*" } ?? name)
-            rest = rest.filter { other in module.map { !other.hasPrefix($0) } ?? (other != name) }[...]
+        let sentence = "\(checkpoint.folder): no function reads the tensor \"\(names[0])\"\(more): \(worst.reason)"
+        guard case .companion = worst else {
+            return RequestError(sentence, status: .unavailable, code: .unusedTensor, candidates: [names[0]])
         }
-        return (patterns, rest.isEmpty)
+        return RequestError(sentence, status: .unavailable, code: .unsupportedCheckpoint)
     }
 
     /// Returns a better error for a weight that is missing or has another shape or type because the checkpoint is
@@ -152,7 +127,7 @@ extension TensorNames {
             guard let (kind, owner) = CompanionTensors.match(name), !owner.isEmpty,
                 ".\(module(of: owner))".hasSuffix(".\(wanted)")
             else { continue }
-            return self.error(for: [(name, .companion(kind: kind.name, advice: kind.advice))])
+            return self.error(for: [(name, .companion(kind: kind.name))])
         }
         return nil
     }

@@ -96,7 +96,7 @@ struct PackageArchive: PackageFiles {
         if name == PackageFormat.manifestName, archive[name] == nil {
             throw FormatError(
                 file: path,
-                reason: "is a zip archive without \(name), and so no package; accelc convert --zip writes one")
+                reason: "is a zip archive without \(name), and so no package")
         }
         guard name.hasPrefix("weights-"), let stored = archive.storedBytes(of: name) else {
             return try archive.content(of: name)

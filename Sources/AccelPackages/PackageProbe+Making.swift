@@ -1,6 +1,11 @@
-import AccelByteIO
+package import AccelByteIO
 package import AccelPrograms
 package import AccelTensors
+
+extension Diagnostic.Code {
+    /// A model has outputs that are not finite for the inputs of a probe.
+    package static let probeNotFinite: Self = "probe-not-finite"
+}
 
 extension PackageProbe {
     /// The differences that backends are allowed, in units of the largest sample of an output. The CPU and the reference meaning
@@ -24,8 +29,8 @@ extension PackageProbe {
                 let output = Output(sampling: tensor, atMost: Self.mostSamples)
                 guard output.values.allSatisfy(\.isFinite) else {
                     throw RequestError(
-                        "the output \"\(tensor.name)\" of \(function.functionName) is not finite for the inputs of a probe; "
-                            + "leave --probe out")
+                        "the output \"\(tensor.name)\" of \(function.functionName) is not finite for the inputs of a probe",
+                        code: .probeNotFinite)
                 }
                 return output
             }

@@ -37,27 +37,6 @@ extension Recipe {
         ]
     }
 
-    /// Returns a rule's pattern with each word that no weight has replaced by the nearest that some has, if it matches a weight then.
-    private func corrected(_ rule: Rule, _ plan: [PlannedWeight]) -> String? {
-        guard let match = rule.match, match.contains("*") else { return nil }
-        func isLetter(_ character: Character) -> Bool { character.isLetter || character.isNumber || character == "_" }
-        let words = Set(plan.flatMap { $0.source.name.split { !isLetter($0) }.map(String.init) })
-        var (pattern, word) = ("", "")
-        for character in match + "." {
-            if isLetter(character) {
-                word.append(character)
-                continue
-            }
-            pattern += word.isEmpty || words.contains(word) ? word : nearestName(to: word, among: words) ?? word
-            (pattern, word) = (pattern + String(character), "")
-        }
-        pattern.removeLast()
-        guard pattern != match, let glob = Glob(pattern), plan.contains(where: { glob.matches($0.source.name) }) else {
-            return nil
-        }
-        return pattern
-    }
-
     private func idleness(of index: Int, _ plan: [PlannedWeight]) -> (part: String?, reason: String) {
         let rule = rules[index]
         if let name = rule.operator, Operators.byName[name] == nil {
@@ -67,8 +46,8 @@ extension Recipe {
         let named = plan.filter { rule.glob?.matches($0.source.name) ?? true }
         let pattern = rule.match.map { "\"\($0)\"" } ?? "the rule"
         guard !named.isEmpty else {
-            let hint = suggestion(corrected(rule, plan) ?? rule.glob?.nearest(among: plan.map(\.source.name)))
-            return ("match", "\(pattern) matches no converted weight\(hint)")
+            let names = plan.map(\.source.name)
+            return ("match", Glob.unused(rule.match ?? "*", among: names, of: "converted weight").text)
         }
         let read = named.filter { weight in rule.operator.map(weight.readers.contains) ?? true }
         guard !read.isEmpty else {

@@ -17,10 +17,10 @@ public struct ShapeBindings: Hashable, Sendable, CustomStringConvertible {
             let sides = part.split(separator: "=", omittingEmptySubsequences: false).map(Self.withoutBlanks)
             guard sides.count == 2, !sides[0].isEmpty, let number = Int(sides[1]) else {
                 throw RequestError(
-                    "--shape \(text): \"\(Self.withoutBlanks(part))\" is not of the form dimension=number, as in batch=1,sequence=128"
+                    "shape \(text): \"\(Self.withoutBlanks(part))\" is not of the form dimension=number, as in batch=1,sequence=128"
                 )
             }
-            try bind(sides[0], to: number, from: "--shape \(text)")
+            try bind(sides[0], to: number, from: "shape \(text)")
         }
     }
 

@@ -1,4 +1,12 @@
-import AccelByteIO
+package import AccelByteIO
+
+extension Diagnostic.Code {
+    /// Dimensions of the model have no number. The candidates are shapes that give each one, all of which are needed.
+    package static let dimensionsUnbound: Self = "dimensions-unbound"
+    /// Inputs have other sizes than functions take. The candidates are the shapes of functions for them, all of which are needed; the
+    /// subject is the file whose tensors have the sizes, if the shapes follow from it.
+    package static let shapesDoNotFit: Self = "shapes-do-not-fit"
+}
 
 /// The bindings of a request, shared out among the parts of a model: a part takes the numbers of its own dimensions. Bindings that do
 /// not contradict each other complete each other, so that each may be about a part of its own: `batch=1,frames=3000` of an encoder,
@@ -24,7 +32,7 @@ struct ShapeRequest {
     }
 
     /// Returns the bindings of each part, each once, with a number for every dimension.
-    /// - Throws: `RequestError` with every dimension that has no number, and options to paste that give all of them.
+    /// - Throws: `RequestError` with every dimension that has no number, and shapes that give all of them.
     func completed() throws -> [[ShapeBindings]] {
         var (complete, gaps) = ([[ShapeBindings]](), [Gap]())
         for part in parts {
@@ -61,16 +69,16 @@ struct ShapeRequest {
             return parts.count == 1
                 ? dimension.name : "\(dimension.name) (of \(owners.distinct.joined(separator: ", ")))"
         }
-        let lines = try given.indices.flatMap { index in try options(index, gaps.filter { $0.index == index }) }
+        let shapes = try given.indices.flatMap { index in try self.shapes(index, gaps.filter { $0.index == index }) }
             .distinct
         return RequestError(
             "\(dimensions.count == 1 ? "dimension" : "dimensions") \(names.joined(separator: ", ")) "
-                + "\(dimensions.count == 1 ? "has no number" : "have no number"); give every dimension one, e.g. "
-                + lines.joined(separator: " "))
+                + "\(dimensions.count == 1 ? "has no number" : "have no number")",
+            code: .dimensionsUnbound, candidates: shapes)
     }
 
-    /// Returns options with a binding of the request and numbers for its gaps: those of other bindings, else the dimensions' defaults.
-    private func options(_ index: Int, _ gaps: [Gap]) throws -> [String] {
+    /// Returns shapes with a binding of the request and numbers for its gaps: those of other bindings, else the dimensions' defaults.
+    private func shapes(_ index: Int, _ gaps: [Gap]) throws -> [String] {
         let candidates = Self.distinct(gaps).reduce([given[index].numbers]) { partial, dimension in
             let other = given.lazy.compactMap { $0.numbers[dimension.name] }.first
             let numbers = other.map { [$0] } ?? (dimension.defaults.isEmpty ? [1] : dimension.defaults)
@@ -80,7 +88,7 @@ struct ShapeRequest {
         let tried = candidates.map { candidate in
             Result {
                 for gap in gaps { _ = try gap.part.freezing(candidate.restricted(to: gap.part)) }
-                return "--shape \(candidate)"
+                return "\(candidate)"
             }
         }
         let working = tried.compactMap { try? $0.get() }

@@ -30,8 +30,8 @@ extension ModelFiles {
         for format in [ForeignFormat.gguf, .pickle, .onnx, .hdf5] {
             guard let name = others.first(where: { ForeignFormat(named: $0) == format }) else { continue }
             throw RequestError(
-                "\(folder) has its weights in \(name) only, \(format.advice(on: "\(folder)/\(name)"))",
-                status: .unavailable)
+                "\(folder) has its weights in \(name) only, which is \(format.title)", status: .unavailable,
+                code: format == .pickle ? .pickledWeights : nil)
         }
         throw RequestError(
             "\(folder) has no safetensors file: give the folder of a model, with config.json and *.safetensors",

@@ -131,7 +131,8 @@ public final class ModelFiles: Sendable {
             throw FormatError(
                 file: path, location: error.location,
                 reason: format != nil && format != .text
-                    ? error.reason : "files of this name are Python pickles, which are never read; \(conversionAdvice)")
+                    ? error.reason : "files of this name are Python pickles, which are never read",
+                code: .pickledWeights)
         }
         _ = keep(
             Source(

@@ -22,7 +22,7 @@ package struct ShardIndex {
             guard shard.hasSuffix(".safetensors") else {
                 throw field.error(
                     "the shard \(quoted(shard)) is not a safetensors file"
-                        + (isPickleName(shard) ? " but a Python pickle, which is never read; \(conversionAdvice)" : ""))
+                        + (isPickleName(shard) ? " but a Python pickle, which is never read" : ""))
             }
             shardOfTensor[tensor] = shard
             if fieldOfShard[shard] == nil { fieldOfShard[shard] = field }

@@ -56,23 +56,8 @@ public struct ActivationQuantization: Hashable, Sendable {
         guard isValid else {
             throw RequestError(
                 "the rounding of activations \"\(specification)\" is none of \(Self.usage) with ALPHA between 0 and 1"
-                    + suggestion(Self.meant(by: specification.lowercased())))
+                    + suggestion(for: specification, among: ["none", "bfloat16", "int8", "int8:static", "int8:smooth"]))
         }
-    }
-
-    /// What other tools call the forms, in lower case.
-    private static let others = [
-        "w8a8": "int8", "w4a8": "int8", "a8": "int8", "i8": "int8", "8": "int8", "8bit": "int8", "q8": "int8",
-        "dynamic": "int8", "int8:dynamic": "int8", "int8_dynamic": "int8", "static": "int8:static",
-        "int8_static": "int8:static", "smooth": "int8:smooth", "smoothquant": "int8:smooth", "bf16": "bfloat16",
-        "fp32": "none", "f32": "none", "float32": "none", "fp16": "none", "f16": "none", "float16": "none",
-        "w8a16": "none", "w4a16": "none", "off": "none", "no": "none",
-    ]
-
-    /// Returns the form that a specification in lower case probably means; nil for none.
-    private static func meant(by text: String) -> String? {
-        let forms = ["none", "bfloat16", "int8", "int8:static", "int8:smooth"]
-        return others[text] ?? equallyNearTypes(to: text, among: forms).first
     }
 
     /// Activations are rounded.

@@ -91,26 +91,20 @@ public enum Codecs {
     private static func values(_ specification: String, around inner: CodecOptionValues?) throws -> CodecOptionValues {
         guard let scheme = scheme(named: specification) else {
             let name = String(specification.prefix { $0 != ":" })
-            throw RequestError("unknown scheme \"\(name)\"\(SchemeNames.hint(for: specification))")
+            throw SchemeNames.unknown(name)
         }
         let parts = specification.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         var given: [String: String] = [:]
         for option in parts.count == 2 ? parts[1].split(separator: ",", omittingEmptySubsequences: false) : [] {
             let sides = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard sides.count == 2, !sides[0].isEmpty else {
-                let meant = SchemeNames.specification(specification, of: scheme)
-                let hint = meant == nil ? SchemeNames.form(of: String(option), in: scheme) : suggestion(meant)
-                throw RequestError("\(specification): \"\(option)\" is not of the form option=value\(hint)")
+                throw RequestError(
+                    "\(specification): \"\(option)\" is not of the form option=value\(SchemeNames.form(of: scheme))")
             }
             guard given.updateValue(sides[1], forKey: sides[0]) == nil else {
                 throw RequestError("\(specification): \(sides[0]) is given twice")
             }
         }
-        do {
-            return try CodecOptionValues(scheme, given, around: inner)
-        } catch {
-            guard let meant = SchemeNames.separated(specification) else { throw error }
-            throw RequestError("\(specification): options are separated by commas\(suggestion(meant))")
-        }
+        return try CodecOptionValues(scheme, given, around: inner)
     }
 }

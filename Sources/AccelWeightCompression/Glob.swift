@@ -1,3 +1,5 @@
+package import AccelByteIO
+
 /// A shell pattern over tensor names: `*` matches any run of characters, `?` one, `[abc]` and `[a-z]` one of these,
 /// `[!abc]` one other.
 package struct Glob: Sendable {
@@ -78,8 +80,30 @@ package struct Glob: Sendable {
     }
 }
 
-// Suggestions
+extension Diagnostic.Code {
+    /// A pattern of a request matches none of the names that it may match. The subject is the pattern, the candidate the nearest name.
+    package static let unusedPattern: Self = "unused-pattern"
+}
+
+// Unused patterns
 extension Glob {
+    /// Returns the patterns that match none of the names.
+    package static func unused(_ patterns: [String], among names: [String]) -> [String] {
+        patterns.filter { pattern in
+            let glob = Glob(pattern)
+            return !names.contains { glob?.matches($0) ?? false }
+        }
+    }
+
+    /// Returns the diagnostic of a pattern that matches none of the names.
+    /// - Parameter things: what the names are of, in the singular, such as `converted weight`.
+    package static func unused(_ pattern: String, among names: [String] = [], of things: String) -> Diagnostic {
+        let nearest = Glob(pattern)?.nearest(among: names)
+        return Diagnostic(
+            "\(quoted(pattern)) matches no \(things)\(suggestion(nearest))", code: .unusedPattern, subject: pattern,
+            candidates: [nearest].compactMap(\.self))
+    }
+
     /// Returns the name that matches after the fewest edits of the pattern; nil if this takes edits of more than a
     /// third of its characters, or if pattern or name exceed 256 characters.
     package func nearest(among names: some Sequence<String>) -> String? {

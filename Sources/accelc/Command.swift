@@ -15,8 +15,6 @@ protocol Command: Sendable {
     static var examples: [String] { get }
     /// The text below the options on the help page; empty for none.
     static var notes: String { get }
-    /// The option that a word too many was probably meant for; nil for none.
-    static var surplusOption: Option? { get }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus
 }
@@ -26,7 +24,6 @@ extension Command {
     static var options: [Option] { [] }
     static var examples: [String] { [] }
     static var notes: String { "" }
-    static var surplusOption: Option? { nil }
     static var allOptions: [Option] { options + CommonOptions.all }
 }
 
@@ -44,8 +41,7 @@ enum CommonOptions {
         short: "v")
     static let progress = Option(
         "progress", .words(ProgressStyle.allCases.map(\.rawValue)),
-        "how to show progress on standard error; auto: a bar on a terminal, nothing elsewhere", default: "auto",
-        otherWords: OtherWords.progress)
+        "how to show progress on standard error; auto: a bar on a terminal, nothing elsewhere", default: "auto")
     static let threads = Option(
         "threads", .integer(1...1024), "how many threads to work on; no output depends on it (default: one a processor)"
     )

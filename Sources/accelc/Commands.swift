@@ -34,20 +34,11 @@ enum Commands {
         return (try named(words.first ?? ""), Array(words.dropFirst()))
     }
 
-    /// What other tools call the work of a command.
-    private static let otherWords = [
-        "build": "convert", "compile": "convert", "compress": "convert", "quantize": "convert", "palettize": "convert",
-        "check": "verify", "test": "verify", "validate": "verify", "report": "verify", "gc": "cache", "prune": "cache",
-        "compare": "diff", "dequantize": "decompress",
-        "info": "inspect", "list": "inspect", "show": "inspect", "generate": "run", "predict": "run",
-        "schemes": "formats", "codecs": "formats", "models": "families", "imatrix": "importance",
-    ]
-
     /// Returns the command of a name.
     /// - Throws: `RequestError` with the nearest name for an unknown command.
     static func named(_ name: String) throws -> any Command.Type {
         if let command = all.first(where: { $0.name == name }) { return command }
-        let nearest = otherWords[name] ?? nearestName(to: name, among: all.map { $0.name })
+        let nearest = nearestName(to: name, among: all.map { $0.name })
         let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "\"accelc help\" lists the commands"
         throw RequestError("there is no command \"\(name)\"; \(hint)")
     }

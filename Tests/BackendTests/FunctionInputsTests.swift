@@ -53,7 +53,7 @@ struct FunctionInputsTests {
         arguments: [
             (
                 [tensor("ids", 3)], nil,
-                "no function takes these inputs; expected those of short (ids: I64[1,2]) or long (ids: I64[1,4])"
+                "no function takes these inputs: expected short (ids: I64[1,2]) or long (ids: I64[1,4])"
             ),
             ([tensor("ids", 3)], "long", "expected I64[1,4], found I64[1,3]"),
             ([tensor("idz", 4)], "long", "did you mean \"ids\"?"),

@@ -54,7 +54,7 @@ struct ProbeTests {
         let plugin = try SumPlugin()
         let path = try plugin.conformanceCase().path
         let error = await #expect(throws: AccelError.self) { _ = try await Self.open(path, .automatic) }
-        #expect(error?.code == .invalid && error?.hint?.contains("--probe") == true)
+        #expect(error?.code == .invalid && error?.hint?.contains("probe = false") == true)
         _ = try await AccelModel(.path(path))
     }
 

@@ -48,7 +48,7 @@ enum CacheTool {
         }
     }
 
-    private static func warn(_ sentence: String) { FileHandle.standardError.write(Data("\(sentence)\n".utf8)) }
+    private static func warn(_ warning: Diagnostic) { FileHandle.standardError.write(Data("\(warning)\n".utf8)) }
 }
 
 struct Check {

@@ -44,20 +44,6 @@ struct OptionTableTests {
         }
     }
 
-    @Test("What other tools call a word stands for a word that the option takes", arguments: names)
-    func otherWords(_ name: String) throws {
-        let command = try command(name)
-        for option in command.allOptions where !option.otherWords.isEmpty {
-            guard case .words(let words) = option.kind else {
-                Issue.record("--\(option.name) takes no words")
-                continue
-            }
-            for (other, word) in option.otherWords {
-                #expect(words.contains(word) && other == other.lowercased(), "--\(option.name) \(other)")
-            }
-        }
-    }
-
     @Test("Required words come before optional ones, and only the last repeats", arguments: names)
     func soundPositionals(_ name: String) throws {
         let positionals = try command(name).positionals

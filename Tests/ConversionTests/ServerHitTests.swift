@@ -101,7 +101,7 @@ struct ServerHitTests {
                     url: "http://server/x", transport: FolderServer(folder: "\(folder)/server"))
                 return Cache(
                     root: "\(folder)/cache", remote: server,
-                    warn: { sentence in warnings.withLock { $0.append(sentence) } })
+                    warn: { warning in warnings.withLock { $0.append(warning.text) } })
             }
             func convert(to output: String) throws -> ConvertedPackage {
                 try Samples.conversion("float16").convert(

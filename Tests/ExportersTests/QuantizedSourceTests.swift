@@ -95,7 +95,7 @@ struct QuantizedSourceTests {
             try opened(#"{"quant_method": "\#(method)"}"#, [StoredTensor(name: "a", floats: [1], shape: [1])]) { _ in }
         }
         #expect(error?.description.contains(method) ?? false)
-        #expect(error?.description.contains("convert the original model") ?? false)
+        #expect(error?.diagnostic.code == .unsupportedCheckpoint)
     }
 
     @Test(

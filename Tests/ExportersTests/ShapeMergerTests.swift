@@ -113,8 +113,9 @@ struct ShapeMergerTests {
         #expect {
             _ = try exported(program, [5, 7], options(.iOS17))
         } throws: { error in
-            let text = (error as? RequestError)?.description ?? ""
-            return text.hasPrefix("tile \"") && text.contains("has reps [5, 1], [7, 1]") && text.contains("--shapes-as")
+            guard let diagnostic = (error as? RequestError)?.diagnostic else { return false }
+            return diagnostic.text.hasPrefix("tile \"") && diagnostic.text.contains("has reps [5, 1], [7, 1]")
+                && diagnostic.candidates == ["shapes-as=functions"]
         }
         #expect(try exported(program, [5], options(.iOS17)).model.interfaces[0].inputs[0].enumeratedShapes == [])
     }

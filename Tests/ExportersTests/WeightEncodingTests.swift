@@ -74,7 +74,7 @@ struct WeightFormTests {
                         _ = try exporter(target).check(PlannedExport([function], recipe.plan(for: [function])))
                     }
                     #expect(refusal.description.hasPrefix("weight \"w\" as "))
-                    #expect(refusal.description.hasSuffix(", or add --allow-fallback"))
+                    #expect(refusal.diagnostic.candidates.last == ExportOption.allowFallback.name)
                     #expect(throws: RequestError.self) { try exporter(target).export(model, to: path) }
                     let lenient = exporter(target, allowsFallback: true)
                     let gaps = try lenient.check(PlannedExport([function], recipe.plan(for: [function])))

@@ -112,7 +112,7 @@ struct WhisperCPPTests {
             ("whisper_small", "q8_0", "feed-forward layers of four times the width, 72"),
             ("whispercpp/model", "int8", "cannot express int8: use q8_0"),
             ("whispercpp/model", "q4_k", "whole blocks of 256: use q5_0"),
-            ("whispercpp/model", "bfloat16", "use float16"), ("bert_base", "float16", "use --format gguf"),
+            ("whispercpp/model", "bfloat16", "use float16"), ("bert_base", "float16", "runs Whisper only"),
         ])
     func refusals(model: String, scheme: String, words: String) throws {
         try withTemporaryFolder { folder in

@@ -31,7 +31,6 @@ struct ConfigurationLawTests {
             } else {
                 let refusal = try #require(model.refusal(changed), "\(path)")
                 #expect(refusal.contains("config.json, field \(field): unknown"), "\(refusal)")
-                #expect(refusal.hasSuffix("pass --ignore-config \(field))"), "\(refusal)")
             }
             #expect(model.refusal(model.root.inserting(JSON.Member("zzz", .null), into: path)) == nil)
             let ignoring = try model.checkpoint(changed).ignoring([field])

@@ -149,7 +149,7 @@ struct CacheForeignTests {
             try FileManager.default.setAttributes([.modificationDate: Self.old], ofItemAtPath: path)
             let before = try files(in: root)
             let warnings = Locked<[String]>([])
-            let cache = Cache(root: root, warn: { sentence in warnings.withLock { $0.append(sentence) } })
+            let cache = Cache(root: root, warn: { warning in warnings.withLock { $0.append(warning.text) } })
             let contents = try TinyModel().contents()
             try PackageWriter.write(contents, to: "\(folder)/made") {
                 cache.store(packageAt: $0, for: CacheKey(of: contents), model: "tiny")

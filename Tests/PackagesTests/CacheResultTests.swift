@@ -110,7 +110,7 @@ struct CacheResultTests {
         try withPackage { cache, folder, contents, _ in
             for (field, key) in Self.wrongKeys(contents) {
                 let warnings = Locked<[String]>([])
-                let cache = Cache(root: cache.root, warn: { sentence in warnings.withLock { $0.append(sentence) } })
+                let cache = Cache(root: cache.root, warn: { warning in warnings.withLock { $0.append(warning.text) } })
                 cache.store(packageAt: "\(folder)/made", for: key, model: "tiny")
                 #expect(cache.package(for: key).failure == CacheMiss(.noRecord), "\(field)")
                 #expect(warnings.withLock { $0.count } == 1, "\(field)")

@@ -95,7 +95,8 @@ struct CacheTests {
     func damageWarning() throws {
         try withTemporaryFolder { folder in
             let warnings = Locked<[String]>([])
-            let cache = Cache(root: "\(folder)/cache", warn: { sentence in warnings.withLock { $0.append(sentence) } })
+            let cache = Cache(
+                root: "\(folder)/cache", warn: { warning in warnings.withLock { $0.append(warning.text) } })
             let made = try compressed()
             for round in 0..<2 {
                 #expect(try cache.found(find(cache)) == nil)
@@ -238,7 +239,7 @@ struct CacheTests {
             try write([0], to: "\(folder)/file")
             let warnings = Locked<[String]>([])
             let cache = Cache(
-                root: "\(folder)/file/cache", warn: { sentence in warnings.withLock { $0.append(sentence) } })
+                root: "\(folder)/file/cache", warn: { warning in warnings.withLock { $0.append(warning.text) } })
             let made = try compressed()
             for _ in 0..<3 {
                 #expect(cache.store(made.tensor, made.distortion, for: try key(), model: "tiny") == nil)

@@ -34,7 +34,7 @@ struct RemoteCacheTests {
             let warnings = Locked<[String]>([])
             let remote = try RemoteCache(
                 url: "http://user:secret@127.0.0.1:1/x", transport: CurlTransport(),
-                warn: { sentence in warnings.withLock { $0.append(sentence) } }
+                warn: { warning in warnings.withLock { $0.append(warning.text) } }
             )
             let cache = Cache(root: "\(folder)/cache", remote: remote)
             for _ in 0..<3 {
@@ -91,7 +91,7 @@ struct RemoteCacheTests {
             func cache(_ name: String, isReadOnly: Bool = false) throws -> Cache {
                 let remote = try RemoteCache(
                     url: "http://a/x", transport: server, isReadOnly: isReadOnly,
-                    warn: { sentence in warnings.withLock { $0.append(sentence) } })
+                    warn: { warning in warnings.withLock { $0.append(warning.text) } })
                 return Cache(root: "\(folder)/\(name)", remote: remote)
             }
             /// Stores what a conversion makes after a miss.
@@ -146,7 +146,8 @@ struct RemoteCacheTests {
             }
             let warnings = Locked<[String]>([])
             let remote = try RemoteCache(
-                url: "http://a/x", transport: server, warn: { sentence in warnings.withLock { $0.append(sentence) } })
+                url: "http://a/x", transport: server, warn: { warning in warnings.withLock { $0.append(warning.text) } }
+            )
             let cache = Cache(root: "\(folder)/cache", remote: remote)
             for _ in 0..<2 { remote.fetch(keys, into: cache) }
             #expect(warnings.withLock { $0.count } == 1)
@@ -162,7 +163,8 @@ struct RemoteCacheTests {
             server.refusal.withLock { $0 = status }
             let warnings = Locked<[String]>([])
             let remote = try RemoteCache(
-                url: "http://a/x", transport: server, warn: { sentence in warnings.withLock { $0.append(sentence) } })
+                url: "http://a/x", transport: server, warn: { warning in warnings.withLock { $0.append(warning.text) } }
+            )
             let cache = Cache(root: "\(folder)/cache", remote: remote)
             for content in ["a", "b"] {
                 let key = CacheKey(kind: .statistics, fields: [.init("content", content)])

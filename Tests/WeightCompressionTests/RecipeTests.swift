@@ -141,7 +141,7 @@ struct RecipeTests {
     @Test(
         "specifications that make no sense are refused, with what there is",
         arguments: [
-            ("palete", "did you mean \"palette\"?"), ("q3_0", "unknown scheme \"q3_0\"; \"accelc"),
+            ("palete", "did you mean \"palette\"?"), ("q3_0", "unknown scheme \"q3_0\""),
             ("int8:axes=channel", "did you mean \"axis\"?"),
             ("palette:bits=5", "1, 2, 3, 4, 6, 8"), ("palette:group=0", "a positive integer"),
             ("palette:group=-1", "a positive integer"), ("palette:group=+4", "unknown scheme \"4\""),

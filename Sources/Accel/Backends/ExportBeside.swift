@@ -12,11 +12,11 @@ enum ExportBeside {
 
     /// Finds the export of this very package, a folder with a list of its files.
     /// - Parameter checksFiles: whether every file is read and compared with its digest.
-    /// - Throws: `AccelError` (unsupported) with the command that makes it.
+    /// - Throws: `AccelError` (unsupported) with the path and the format.
     static func folder(of package: AcceleratorPackage, format: String, checksFiles: Bool) throws(AccelError) -> String {
         let path = path(of: package.path, suffix: format)
         func missing(_ problem: String) -> AccelError {
-            AccelError(.unsupported, problem, at: path, hint: command(package.path, format, path))
+            AccelError(.unsupported, problem, at: path, expected: expected(format))
         }
         let list = "\(path)/export.json"
         guard Files.kind(of: list) == .file else {
@@ -38,8 +38,6 @@ enum ExportBeside {
         return path
     }
 
-    /// Advice.
-    static func command(_ package: String, _ format: String, _ path: String) -> String {
-        "make it with: accelc export \(shellWord(package)) --format \(format) -o \(shellWord(path))"
-    }
+    /// What is needed at the path.
+    static func expected(_ format: String) -> String { "an export of the package in the format \(format)" }
 }

@@ -59,6 +59,6 @@ extension BackendRequest {
         }
         throw AccelError(
             .invalid, "has no probe to check a backend by", at: package.path,
-            hint: "convert it with --probe, or open it with probe = false")
+            hint: "open it with probe = false")
     }
 }

@@ -31,7 +31,7 @@ struct DecodingFunctions: Sendable {
         guard let blocks = complete.max(by: { $0[0].taker.capacity < $1[0].taker.capacity }) else {
             throw AccelError(
                 .unsupported, "no function takes one token and its position, and returns logits, over a cache",
-                at: model.package.path, hint: "convert it with --shape batch=1,tokens=1,cache=...")
+                at: model.package.path, expected: "a function of the shape batch=1,tokens=1")
         }
         self.blocks = blocks
         capacity = blocks[0].taker.capacity

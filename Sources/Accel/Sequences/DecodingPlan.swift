@@ -186,9 +186,10 @@ package struct DecodingPlan: Sendable {
         let own = caches.filter { cache in first == nil || cache.feeds.contains { $0.function == first } }
         let agreeing = own.filter(readsWhatIsMade)
         guard agreeing.isEmpty, let keeper, let cache = own.first, let feed = cache.feeds.first else { return agreeing }
+        let others = caches.filter(readsWhatIsMade).flatMap(\.feeds).map { program.functions[$0.function].name }
         throw RequestError(
             "\(file): \(program.functions[feed.function].name) reads an encoder's states of other sizes than \(keeper.name) makes of these "
-                + "inputs; choose the decoder for them with --function, or convert with its shape")
+                + "inputs", code: others.isEmpty ? nil : .functionNotChosen, candidates: others)
     }
 
     /// Blocks of all tokens; after a first one that is asked for, none is longer than it.
@@ -229,14 +230,9 @@ extension DecodingPlan {
     private func doesNotFit(_ file: String, needed: Int, generating more: Int) -> RequestError {
         let feeding = caches.flatMap(\.feeds).map(\.function)
         if let limit = feeding.compactMap({ program.graph[$0].program.positionLimit }).min(), needed > limit {
-            let left = limit - start - count + 1
-            let remedy =
-                more > 0 && left > 0
-                ? "generate at most \(Wording.count(left, "token"))"
-                : "give at most \(Wording.count(max(limit - start, 0), "token")) from position \(start)"
             return RequestError(
                 "\(file): \(Wording.count(count, "token")) of \"\(tokens.name)\" from position \(start) and \(more) to generate need "
-                    + "\(needed) positions, and the model has \(limit), those of its position embeddings: \(remedy)")
+                    + "\(needed) positions, and the model has \(limit), those of its position embeddings")
         }
         let offered = caches.map { cache in
             "blocks of \(cache.feeds.map { "\($0.length)" }.joined(separator: " or ")) into a cache of \(cache.capacity)"
@@ -244,12 +240,12 @@ extension DecodingPlan {
         let generated = more == 0 ? "" : " and \(more) to generate, one by one,"
         return RequestError(
             "\(file): \(Wording.count(count, "token")) of \"\(tokens.name)\"\(start == 0 ? "" : " from position \(start)")\(generated) \(count == 1 && more == 0 ? "needs" : "need") "
-                + "a cache of \(needed) positions, and blocks of tokens that make them up; the package takes \(offered.joined(separator: "; ")); "
-                + "convert with \(shapes(cache: max(needed, caches.map(\.capacity).max() ?? 0)))")
+                + "a cache of \(needed) positions, and blocks of tokens that make them up; the package takes \(offered.joined(separator: "; "))",
+            code: .shapesDoNotFit, candidates: shapes(cache: max(needed, caches.map(\.capacity).max() ?? 0)))
     }
 
-    /// The shapes of a package whose cache is long enough, as on the command line.
-    private func shapes(cache: Int) -> String {
+    /// The shapes of a package whose cache is long enough.
+    private func shapes(cache: Int) -> [String] {
         let feeds = caches.flatMap(\.feeds)
         let own = feeds.first.map { program.functions[$0.function].bindings.numbers } ?? [:]
         let decoding = Set(feeds.map(\.length)).union([1]).sorted(by: >).map { length in
@@ -257,8 +253,7 @@ extension DecodingPlan {
         }
         // Of other parts, such as an encoder, those that the decoder's do not complete.
         let others = program.functions.map(\.bindings.numbers).filter { !$0.keys.allSatisfy { own[$0] != nil } }
-        return (decoding + Set(others).sorted { "\($0)" < "\($1)" })
-            .map { "--shape \(ShapeBindings($0))" }.joined(separator: " ")
+        return (decoding + Set(others).sorted { "\($0)" < "\($1)" }).map { "\(ShapeBindings($0))" }
     }
 
     /// The given tensors that have the name of a state of a cache, and another type or shape.
@@ -276,16 +271,15 @@ extension DecodingPlan {
         guard let feed = cache.feeds.first else { return }
         let function = program.functions[feed.function]
         if let (state, tensor) = unfit(in: cache).first {
-            throw RequestError(
-                "\(file): state \"\(state.name)\" of \(function.name): expected \(state.port.typeText), found "
-                    + "\(tensor.elementType.rawValue)\(tensor.shape)")
+            throw FunctionInputs([], file: file).mismatch(
+                "state \"\(state.name)\" of \(function.name)", expected: state.port.typeText, found: tensor.typeText)
         }
         guard given[feed.taker.position.name] == nil else { return }
         let caching = Set(function.states(.keyValueCache).map(\.name))
         if let state = cache.seeds.first(where: { caching.contains($0.name) }) {
             throw RequestError(
-                "\(file): \"\(feed.taker.position.name)\" is missing: the state \"\(state.name)\" holds earlier tokens; give the number of "
-                    + "them, I64[1]")
+                "\(file): \"\(feed.taker.position.name)\" is missing, the number of earlier tokens in the state \"\(state.name)\", I64[1]"
+            )
         }
     }
 
@@ -297,9 +291,8 @@ extension DecodingPlan {
         }
         guard !names.isEmpty, !caches.contains(where: { $0.seeds.contains { names.contains($0.name) } }) else { return }
         throw RequestError(
-            "\(file): \"\(ports.position)\" is \(start), and the file has no caches of the \(Wording.count(start, "token")) before: leave it "
-                + "out for a text that begins here, or give what run --save-states wrote, with \"\(names[0])\" and the others"
-        )
+            "\(file): \"\(ports.position)\" is \(start), and the file has no caches of the \(Wording.count(start, "token")) before, such as "
+                + "\"\(names[0])\"", code: .statesMissing)
     }
 
     /// A decoder whose states of an encoder are not there would run on zeros.
@@ -316,10 +309,10 @@ extension DecodingPlan {
         }.flatMap(\.interface.links)
         let sources = program.functions.filter { function in links.contains { $0.part == function.part } }
             .flatMap(\.inputs).map { "\"\($0.name)\" \($0.typeText)" }
-        let hint = sources.isEmpty ? "" : ", or \(sources.joined(separator: ", "))"
+        let origin = sources.isEmpty ? "" : ", and which is made from \(sources.joined(separator: ", "))"
         throw RequestError(
-            "\(file): \(program.functions[reader.function].name) reads the state \"\(missing)\", which nothing sets; "
-                + "give a tensor of that name\(hint)")
+            "\(file): \(program.functions[reader.function].name) reads the state \"\(missing)\", which nothing sets\(origin)"
+        )
     }
 
     private func refuseUnread(_ file: String) throws {
@@ -327,35 +320,25 @@ extension DecodingPlan {
         for feed in caches.flatMap(\.feeds) { read.formUnion([feed.taker.tokens.name, feed.taker.position.name]) }
         read.formUnion(caches.flatMap(\.seeds).map(\.name))
         for (name, tensor) in given.sorted(by: { $0.key < $1.key }) where !read.contains(name) {
-            let ports = program.functions.flatMap(\.givenPorts)
-            let expected = Set(ports.filter { $0.name == name }.map(\.typeText)).sorted()
-            let found = "\(tensor.elementType.rawValue)\(tensor.shape)"
-            if expected == [found] {
-                if let keeper = before.first, program.functions[keeper.function].interface.role == .crossKeysAndValues,
-                    let hidden = keeper.inputs.keys.first
-                {
-                    throw RequestError(
-                        "\(file): \"\(name)\" and \"\(hidden)\", which is made from it, are both given: leave one of them out"
-                    )
-                }
-                // It fits an encoder, whose outputs nothing passes on to the decoder.
-                throw RequestError(
-                    "\(file): no function makes the decoder's states from \"\(name)\": the package has "
-                        + "\(program.functions.map(\.name).joined(separator: ", ")); convert without --part, or run them one by one with "
-                        + "--function, --save-states and --inputs")
+            let expected = program.functions.flatMap(\.givenPorts).filter { $0.name == name }.map(\.typeText).distinct
+                .sorted()
+            guard !expected.isEmpty else {
+                throw RequestError("\(file): \(FunctionInputs.unknown(name, among: given, of: program.functions))")
             }
-            guard expected.isEmpty else {
+            guard expected == [tensor.typeText] else {
                 let takers = program.functions.filter { $0.inputs.contains { $0.name == name } }
-                let isOfSize = takers.flatMap(\.inputs).filter { $0.name == name }
-                    .allSatisfy { tensor.hasType(of: $0) && tensor.shape.rank == $0.shape.rank }
-                let inputs = FunctionInputs(given.map { $1.renamed($0) }, file: file)
-                let remedy =
-                    isOfSize && !takers.isEmpty ? inputs.remedy(for: takers, of: program.functions) : ""
-                throw RequestError(
-                    "\(file): \"\(name)\": expected \(expected.joined(separator: " or ")), found \(found)\(remedy)")
+                throw FunctionInputs(given.map { $1.renamed($0) }, file: file).mismatch(
+                    "\"\(name)\"", expected: expected.joined(separator: " or "), found: tensor.typeText, for: takers)
             }
+            if let keeper = before.first, program.functions[keeper.function].interface.role == .crossKeysAndValues,
+                let hidden = keeper.inputs.keys.first
+            {
+                throw RequestError("\(file): \"\(name)\" and \"\(hidden)\", which is made from it, are both given")
+            }
+            // It fits an encoder, whose outputs nothing passes on to the decoder.
             throw RequestError(
-                "\(file): \(FunctionInputs.unknown(name, among: given, of: program.functions))")
+                "\(file): no function makes the decoder's states from \"\(name)\": the package has "
+                    + program.functions.map(\.name).joined(separator: ", "))
         }
     }
 }

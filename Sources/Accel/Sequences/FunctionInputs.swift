@@ -1,4 +1,4 @@
-import AccelByteIO
+package import AccelByteIO
 package import AccelCPURuntime
 import AccelPrograms
 package import AccelTensors
@@ -40,9 +40,8 @@ package struct FunctionInputs: Sendable {
                 }
                 guard let longer = before.followed(by: tensor) else {
                     throw RequestError(
-                        "\(file.file): \"\(name)\" \(tensor.elementType.rawValue)\(tensor.shape) cannot follow the "
-                            + "\(before.elementType.rawValue)\(before.shape) of the files before; give tokens of as many rows, "
-                            + "I64[\(before.shape.dimensions.first ?? 1),N]")
+                        "\(file.file): \"\(name)\": expected I64[\(before.shape.dimensions.first ?? 1),N], as in the files "
+                            + "before, found \(tensor.typeText)")
                 }
                 joined[name] = longer
             }
@@ -73,9 +72,9 @@ package struct FunctionInputs: Sendable {
         }
         func checked(_ tensor: StoredTensor, _ what: String, _ port: FrozenProgram.Port) throws -> StoredTensor {
             guard let fitting = tensor.fitting(port) else {
-                throw RequestError(
-                    "\(file): \(what) \"\(port.name)\" of \(function.name): expected \(port.typeText), "
-                        + "found \(tensor.elementType.rawValue)\(tensor.shape)\(tensor.cast(to: [port]))")
+                throw mismatch(
+                    "\(what) \"\(port.name)\" of \(function.name)", expected: port.typeText, found: tensor.typeText,
+                    for: [function])
             }
             return fitting
         }
@@ -189,45 +188,29 @@ package struct FunctionInputs: Sendable {
     package func choosing(from functions: [FunctionPlan], named name: String? = nil) throws -> Int {
         if let name {
             let index = try Self.index(of: name, in: functions)
-            try requireFitting(functions[index], of: functions)
+            _ = try checked(for: functions[index])
             return index
         }
         if let index = functions.firstIndex(where: { (try? checked(for: $0)) != nil }) { return index }
         let nearest = functions.filter(differsInSizes)
-        if functions.count == 1 || nearest.count == 1 {
-            try requireFitting(nearest.first ?? functions[0], of: functions)
-        }
-        let ports = functions.flatMap(\.givenPorts).map(\.name)
-        if let name = tensors.keys.sorted().first(where: { !ports.contains($0) }) {
-            throw RequestError("\(file): \(Self.unknown(name, among: tensors, of: functions))")
-        }
+        if functions.count == 1 || nearest.count == 1 { _ = try checked(for: nearest.first ?? functions[0]) }
         for (name, tensor) in tensors.sorted(by: { $0.key < $1.key }) {
-            if let reason = mistyped(name, tensor, functions) { throw RequestError("\(file): \(reason)") }
+            guard let expected = Self.expected(tensor, named: name, of: functions) else { continue }
+            guard !expected.isEmpty else {
+                throw RequestError("\(file): \(Self.unknown(name, among: tensors, of: functions))")
+            }
+            throw mismatch("\"\(name)\"", expected: expected, found: tensor.typeText)
         }
         if let function = functions.first(where: { (try? leavingOut(functions, for: $0).checked(for: $0)) != nil }) {
             throw RequestError(
-                "\(file) holds inputs of several functions; choose one with --function \(function.name), or leave out those of others"
-            )
-        }
-        let found = tensors.sorted { $0.key < $1.key }.map {
-            "\($0.key): \($0.value.elementType.rawValue)\($0.value.shape)"
+                "\(file) holds inputs of several functions", code: .functionNotChosen, candidates: [function.name])
         }
         let offered = (nearest.isEmpty ? functions : nearest).map {
             "\($0.name) (\($0.inputs.map { "\($0.name): \($0.typeText)" }.joined(separator: ", ")))"
         }
-        throw RequestError(
-            "\(file): no function takes these inputs; expected those of \(offered.joined(separator: " or ")), "
-                + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))\(remedy(for: nearest, of: functions))"
+        throw mismatch(
+            "no function takes these inputs", expected: offered.joined(separator: " or "), found: typeText, for: nearest
         )
-    }
-
-    /// - Throws: `RequestError` for inputs that do not fit a function, with what to do where only sizes differ.
-    private func requireFitting(_ function: FunctionPlan, of functions: [FunctionPlan]) throws {
-        do {
-            _ = try checked(for: function)
-        } catch {
-            throw differsInSizes(function) ? RequestError("\(error)\(remedy(for: [function], of: functions))") : error
-        }
     }
 
     /// Whether all that differs from the function's inputs is the sizes of dimensions.
@@ -239,91 +222,67 @@ package struct FunctionInputs: Sendable {
             }
     }
 
-    /// What makes functions for inputs of these sizes; empty if no shapes do.
-    /// - Parameters:
-    ///   - functions: those that differ in sizes alone.
-    ///   - all: all functions of the package; those of other parts keep the sizes that the file leaves open.
-    func remedy(for functions: [FunctionPlan], of all: [FunctionPlan]) -> String {
-        guard let function = functions.first, functions.allSatisfy({ $0.part == function.part }) else { return "" }
-        if function.input(.position) != nil, let tokens = function.input(.tokens) {
-            // A decoder takes any number of tokens, block by block, but one number of rows.
-            guard let rows = tensors[tokens.name]?.shape.dimensions.first else { return "" }
-            let shapes = functions.map { function in
-                "--shape \(ShapeBindings(function.bindings.numbers.merging(["batch": rows]) { $1 }))"
-            }
-            return "; convert with \(shapes.joined(separator: " ")) for \(Wording.count(rows, "row")) of tokens"
-        }
-        let numbers = Set(function.bindings.numbers.values)
-        var sizes: [Int: Int] = [:]
-        for port in function.inputs {
-            for (expected, found) in zip(port.shape.dimensions, tensors[port.name]?.shape.dimensions ?? []) {
-                guard numbers.contains(expected) ? sizes[expected] ?? found == found : expected == found else {
-                    return ""
-                }
-                sizes[expected] = found
-            }
-        }
-        let others = all.filter { $0.part != function.part }.map { other in
-            other.bindings.numbers.filter { function.bindings.numbers[$0.key] == nil }
-        }
-        let shapes = others.reduce(into: [String]()) { texts, numbers in
-            let text = "--shape \(ShapeBindings(numbers)) "
-            if !numbers.isEmpty, !texts.contains(text) { texts.append(text) }
-        }
-        let path = function.inputs.lazy.compactMap { paths[$0.name] }.first ?? (file.contains(" and ") ? "FILE" : file)
-        // A feature extractor fills up what is shorter than the model's window.
-        let short = function.inputs.first { port in
-            function.interface.inputs[port.name]?.kind == .melFeatures
-                && tensors[port.name]?.shape.dimensions.last ?? .max < port.shape.dimensions.last ?? 0
-        }
-        let isOfRows = function.inputs.allSatisfy { port in
-            guard let found = tensors[port.name]?.shape.dimensions else { return true }
-            return found.count > 1 && port.shape.dimensions[0] == 1
-                && found.dropFirst() == port.shape.dimensions.dropFirst()
-        }
-        let apart =
-            isOfRows
-            ? "name the rows \(function.inputs.first?.name ?? "NAME").0, .1 and so on to run them one by one, or " : ""
-        let filling = short.map {
-            "fill \"\($0.name)\" up to \($0.shape.dimensions.last ?? 0) frames, as its feature extractor does, or "
-        }
-        return
-            "; \(filling ?? apart)convert with \(shapes.joined())--shape-from \(path) for inputs of these sizes, if the model takes them"
+    /// The names and types of the tensors.
+    var typeText: String {
+        let texts = tensors.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.typeText)" }
+        return texts.isEmpty ? "no tensor" : texts.joined(separator: ", ")
     }
 
-    /// What to say of a tensor that no function has: that it is misspelt, that another one is missing, or that it has to go.
+    /// Returns the error about tensors that do not fit.
+    /// - Parameters:
+    ///   - subject: the tensor or function, in words.
+    ///   - functions: those that may differ in sizes alone; shapes of them are candidates where they would take the tensors.
+    func mismatch(
+        _ subject: String, expected: String, found: String, for functions: [FunctionPlan] = []
+    ) -> RequestError {
+        var diagnostic = Diagnostic("\(file): \(subject): expected \(expected), found \(found)")
+        (diagnostic.expected, diagnostic.found) = (expected, found)
+        if let function = functions.first, functions.allSatisfy({ $0.part == function.part && differsInSizes($0) }) {
+            (diagnostic.candidates, diagnostic.subject) = shapes(for: functions, function)
+        }
+        if !diagnostic.candidates.isEmpty || diagnostic.subject != nil { diagnostic.code = .shapesDoNotFit }
+        return RequestError(diagnostic)
+    }
+
+    /// Returns the shapes of functions for tensors of these sizes, or the file that has them; neither if no shapes do.
+    private func shapes(for functions: [FunctionPlan], _ first: FunctionPlan) -> (shapes: [String], file: String?) {
+        if first.input(.position) != nil, let tokens = first.input(.tokens) {
+            // A decoder takes any number of tokens, block by block, but one number of rows.
+            guard let rows = tensors[tokens.name]?.shape.dimensions.first else { return ([], nil) }
+            return (functions.map { "\(ShapeBindings($0.bindings.numbers.merging(["batch": rows]) { $1 }))" }, nil)
+        }
+        let numbers = Set(first.bindings.numbers.values)
+        let isBound = first.inputs.allSatisfy { port in
+            zip(port.shape.dimensions, tensors[port.name]?.shape.dimensions ?? []).allSatisfy {
+                $0 == $1 || numbers.contains($0)
+            }
+        }
+        return ([], isBound ? first.inputs.lazy.compactMap { paths[$0.name] }.first ?? file : nil)
+    }
+
+    /// Returns the sentence about a tensor that no function has.
     package static func unknown(
         _ name: String, among tensors: [String: StoredTensor], of functions: [FunctionPlan]
     ) -> String {
-        let inputs = functions.flatMap(\.inputs).map(\.name).distinct
         let hint = suggestion(for: name, among: functions.flatMap(\.givenPorts).map(\.name))
-        // Where none of the inputs is there, the name is wrong; else the tensor is one too many.
-        let isLost = inputs.allSatisfy { tensors[$0] == nil }
-        if name == "attention_mask", functions.contains(where: { $0.input(.position) != nil }) {
-            return
-                "no function has an input \"\(name)\": all tokens of a row count, and rows of a batch are of one length; without padding "
-                + "leave it out, and run texts of other lengths apart"
-        }
-        let remedy = isLost ? "the inputs are \(inputs.map { "\"\($0)\"" }.joined(separator: ", "))" : "leave it out"
-        return "no function has an input or state \"\(name)\"\(hint)\(hint.isEmpty ? ": " : " Otherwise: ")\(remedy)"
+        let missing = functions.flatMap(\.inputs).map(\.name).distinct.filter { tensors[$0] == nil }
+        return "no function has an input or state \"\(name)\"\(hint)"
+            + (missing.isEmpty ? "" : " (not given: \(missing.joined(separator: ", ")))")
     }
 
-    /// Why a tensor fits none of the ports of its name, whatever their sizes: its type, or its number of dimensions; nil if it may.
-    private func mistyped(_ name: String, _ tensor: StoredTensor, _ functions: [FunctionPlan]) -> String? {
+    /// Returns the types that ports of a tensor's name expect, where none has its type and number of dimensions: empty without ports. Nil if
+    /// it may fit.
+    private static func expected(
+        _ tensor: StoredTensor, named name: String, of functions: [FunctionPlan]
+    ) -> String? {
         let ports = functions.flatMap(\.givenPorts).filter { $0.name == name }
-        guard !ports.isEmpty, !ports.contains(where: { tensor.hasType(of: $0) && tensor.shape.rank == $0.shape.rank })
-        else {
+        guard !ports.contains(where: { tensor.hasType(of: $0) && tensor.shape.rank == $0.shape.rank }) else {
             return nil
         }
         // A decoder takes any number of tokens, block by block.
         let isOfBlocks = functions.contains { $0.input(.tokens)?.name == name && $0.input(.position) != nil }
-        let batches = Set(ports.compactMap(\.shape.dimensions.first)).sorted()
-        let expected =
-            isOfBlocks
-            ? batches.map { "I64[\($0),N] or I32[\($0),N] of N tokens" }.joined(separator: " or ")
-            : Set(ports.map(\.typeText)).sorted().joined(separator: " or ")
-        return
-            "\"\(name)\": expected \(expected), found \(tensor.elementType.rawValue)\(tensor.shape)\(tensor.cast(to: ports))"
+        let types = ports.map { isOfBlocks ? "I64[\($0.shape.dimensions.first ?? 1),N]" : $0.typeText }
+        return Set(types).sorted().joined(separator: " or ")
     }
 }
 
@@ -331,17 +290,8 @@ extension StoredTensor {
     /// Its elements are integers that tokens and positions may have: I64, or narrower ones that are widened.
     package var holdsIndices: Bool { [.int64, .int32, .uint32, .int16, .uint16].contains(elementType) }
 
-    /// What makes it fit ports whose types, or whose number of axes, are others; empty where sizes differ.
-    fileprivate func cast(to ports: [FrozenProgram.Port]) -> String {
-        if elementType.isFloatingPoint, ports.allSatisfy({ $0.elementType == .int64 }) {
-            return ": give whole numbers, such as x.astype(numpy.int64)"
-        }
-        if elementType != .float32, ports.allSatisfy({ $0.elementType == .float32 }) {
-            return ": give numbers of single precision, such as x.astype(numpy.float32)"
-        }
-        let isOfOne = ports.allSatisfy { $0.shape.rank == shape.rank + 1 && $0.shape.dimensions[0] == 1 }
-        return isOfOne ? ": give a first axis of 1, as in x[None], for one sample" : ""
-    }
+    /// The element type and the shape.
+    var typeText: String { "\(elementType.rawValue)\(shape)" }
 
     /// Returns its integers with those of another tensor behind them in each row; nil if both are not integers [rows, columns].
     fileprivate func followed(by other: StoredTensor) -> StoredTensor? {
@@ -366,4 +316,13 @@ extension StoredTensor {
     func hasType(of port: FrozenProgram.Port) -> Bool {
         elementType == port.elementType || port.elementType == .int64 && holdsIndices
     }
+}
+
+extension Diagnostic.Code {
+    /// Tensors are those of several functions, or of another one than the chosen. The candidates are functions that take them.
+    package static let functionNotChosen: Self = "function-not-chosen"
+    /// No function generates tokens.
+    package static let nothingToGenerate: Self = "nothing-to-generate"
+    /// Tokens are not the first of their sequence, and the states of those before are missing.
+    package static let statesMissing: Self = "states-missing"
 }

@@ -67,26 +67,16 @@ package struct RunPlan: Sendable {
         guard let decoder = decoders.first, let tokens = decoder.input(.tokens) else {
             return RequestError(
                 "nothing can be generated with this package: none of its functions (\(program.functions.map(\.name).joined(separator: ", "))) "
-                    + "takes tokens and their position in a cache, as a decoder does; leave out --generate")
+                    + "takes tokens and their position in a cache", code: .nothingToGenerate)
         }
-        let others = decoder.inputs.filter { $0.name != tokens.name && $0.name != decoder.input(.position)?.name }
         let rows = tokens.shape.dimensions.first ?? 1
-        let expected =
-            ["\"\(tokens.name)\" I64[\(rows),N] or I32[\(rows),N] of N tokens"]
-            + others.map { "\"\($0.name)\" \($0.typeText)" }
-        let found = inputs.tensors.sorted { $0.key < $1.key }.map {
-            "\"\($0.key)\" \($0.value.elementType.rawValue)\($0.value.shape)"
-        }
-        let hasStates = decoder.states.contains { inputs.tensors[$0.name] != nil }
-        let given = inputs.tensors[tokens.name]
-        let isOfRows = given.map { $0.shape.rank == 2 && $0.shape.dimensions[0] != rows && $0.holdsIndices } ?? false
-        let remedy =
-            hasStates && given == nil
-            ? "; states go on with tokens: give those that come next by a second --inputs, or save the states with --generate"
-            : isOfRows ? inputs.remedy(for: decoders, of: program.functions) : ""
-        return RequestError(
-            "\(inputs.file): to generate tokens, \(decoder.part) takes \(expected.joined(separator: ", ")); "
-                + "found \(found.isEmpty ? "no tensor" : found.joined(separator: ", "))\(remedy)")
+        let others = decoder.inputs.filter { $0.name != tokens.name && $0.name != decoder.input(.position)?.name }
+        let expected = ["\(tokens.name): I64[\(rows),N]"] + others.map { "\($0.name): \($0.typeText)" }
+        let isOfRows = inputs.tensors[tokens.name].map { $0.shape.dimensions.first != rows } ?? false
+        return inputs.mismatch(
+            "tokens to generate with \(decoder.part)", expected: expected.joined(separator: ", "),
+            found: inputs.typeText,
+            for: isOfRows ? decoders : [])
     }
 
     /// Returns one run of the function that the tensors fit, or one for each number at the end of their names, or for each of their rows.

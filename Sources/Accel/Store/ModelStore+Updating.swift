@@ -243,7 +243,7 @@ extension Trust {
     func check(_ package: AcceleratorPackage) throws(AccelError) -> SignedRelease? {
         guard case .signed(let verifier) = self else { return nil }
         do { return try verifier.verifiedRelease(of: package) } catch {
-            throw AccelError(.untrusted, "\(error)", at: package.path, hint: "sign it with `accelc sign`")
+            throw AccelError(.untrusted, "\(error)", at: package.path)
         }
     }
 }

@@ -14,9 +14,7 @@ public enum AcceleratorPackageFormat: ModelFormat {
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
         try options.refuseConfiguration(of: path, title)
-        guard options.interfaces == nil else {
-            throw RequestError("\(path) is \(title), which says what its ports mean: leave --interface out")
-        }
+        try options.refuseInterfaces("\(path) is \(title), which records the roles of its ports")
         return PackagedModel(try AcceleratorPackage(at: path))
     }
 }

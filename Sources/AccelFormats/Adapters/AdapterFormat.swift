@@ -1,4 +1,4 @@
-import AccelByteIO
+package import AccelByteIO
 import AccelPackages
 public import AccelTensors
 
@@ -42,8 +42,15 @@ public struct AdapterSource: ModelSource {
     public func model(
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
     ) throws -> SourceModel {
-        let base = (try? adapter.configuration["base_model_name_or_path"].string()).map { ", such as \($0)," } ?? ""
+        let base = try? adapter.configuration["base_model_name_or_path"].string()
         throw RequestError(
-            "\(path) is an adapter, not a model: name its model\(base) and pass the adapter with --adapter \(path)")
+            Diagnostic(
+                "\(path) is an adapter, not a model", code: .adapterNotModel, subject: path,
+                candidates: [base].compactMap(\.self)))
     }
+}
+
+extension Diagnostic.Code {
+    /// An adapter stands in place of its model. The subject is the adapter's path, and the candidate its model's name.
+    package static let adapterNotModel: Self = "adapter-not-model"
 }

@@ -55,7 +55,9 @@ struct CTranslate2Draft {
             throw tensor.error("expected \(rank) dimensions, found \(tensor.shape)")
         }
         guard [.float32, .float16, .bfloat16].contains(tensor.elementType) else {
-            throw tensor.error("CTranslate2 reads no \(tensor.elementType.rawValue): use --compress float32")
+            var error = tensor.error("CTranslate2 reads no \(tensor.elementType.rawValue)")
+            (error.code, error.candidates) = (.unsupportedByFormat, ["float32"])
+            throw error
         }
         used.insert(name)
         return tensor

@@ -18,7 +18,7 @@ public struct CTranslate2Exporter: Exporter {
 
     static let quantization = ExportOption(
         "quantization", allowed: [CTranslate2Type.stored.name] + CTranslate2Type.all.map(\.name),
-        help: "the type of the model, as CTranslate2's converters take it; own: floats as --compress leaves them")
+        help: "the type of the model, as CTranslate2's converters take it; own: floats in the types of their schemes")
     public static func choice(forScheme scheme: String) -> (option: ExportOption, word: String)? {
         ["int8", "int16"].contains(scheme) ? (quantization, scheme) : nil
     }
@@ -42,7 +42,7 @@ public struct CTranslate2Exporter: Exporter {
         " (CTranslate2 rounds activations by itself, unless it is asked for compute_type float32)"
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try model.functions.refuseInexpressible(in: "CTranslate2", hint: Self.roundsByItself)
+        try model.functions.refuseInexpressible(in: "CTranslate2", detail: Self.roundsByItself)
         let wanted = try type(of: model.plan.map { ($0.source.name, $0.choice.codec) })
         let sources = model.plan.map(\.source)
         _ = try CTranslate2Model(
@@ -53,7 +53,7 @@ public struct CTranslate2Exporter: Exporter {
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
-        try model.program.functions.refuseInexpressible(in: "CTranslate2", hint: Self.roundsByItself)
+        try model.program.functions.refuseInexpressible(in: "CTranslate2", detail: Self.roundsByItself)
         guard model.scalings.isEmpty else {
             throw RequestError(
                 "CTranslate2: the model's channels are scaled (method=awq, or smoothed activations), which it cannot undo"
@@ -91,8 +91,8 @@ public struct CTranslate2Exporter: Exporter {
         if let (name, codec) = weights.first(where: { !floats.contains($0.codec.name) }) {
             let nearest = CTranslate2Type.nearest(isFloat: codec.name == "sparse")
             throw RequestError(
-                "weight \(quoted(name)): CTranslate2 cannot express \(codec.name): use --quantization \(nearest) and no "
-                    + "--compress, from the model or from a package of plain numbers")
+                "weight \(quoted(name)): CTranslate2 cannot express \(codec.name): it makes its codes of plain numbers",
+                code: .unsupportedByFormat, candidates: [Self.quantization.candidate(nearest)])
         }
         guard type.name == CTranslate2Type.stored.name else { return type }
         let names = Set(weights.map(\.codec.name)).subtracting([StoredCodec.name]).sorted()

@@ -62,7 +62,8 @@ struct CTranslate2File {
         else {
             throw RequestError(
                 "CTranslate2: \(section.name) has \(section.byteCount) bytes, and its files hold at most \(UInt32.max) for a "
-                    + "variable: use a smaller type, such as --quantization int8")
+                    + "variable", code: .unsupportedByFormat,
+                candidates: [CTranslate2Exporter.quantization.candidate("int8")])
         }
         try append(section.name, to: &writer)
         writer.append(UInt8(truncatingIfNeeded: dimensions.count))

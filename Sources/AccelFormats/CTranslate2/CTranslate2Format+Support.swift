@@ -14,6 +14,6 @@ extension CTranslate2Exporter {
     public static var schemeOption: ExportOption? { quantization }
 
     public static func unsupportedReason(of codec: any WeightCodec, shape: Shape) -> String? {
-        codec.plainType(of: .float32) == nil ? "CTranslate2 cannot express \(codec.name): use --quantization" : nil
+        codec.plainType(of: .float32) == nil ? "CTranslate2 cannot express \(codec.name)" : nil
     }
 }

@@ -18,9 +18,7 @@ public enum CTranslate2Format: ModelFormat {
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
         try options.refuseConfiguration(of: path, title)
-        guard options.interfaces == nil else {
-            throw RequestError("\(path) has no functions that --interface could give roles to: leave it out")
-        }
+        try options.refuseInterfaces("\(path) has no functions whose ports could have roles")
         return try CTranslate2Source(path)
     }
 }

@@ -26,8 +26,8 @@ struct CTranslate2Model {
         guard let family = Self.families.first(where: { $0.names.contains(family) }) else {
             throw RequestError(
                 "CTranslate2: there is no model of the family \(quoted(family)) that accelc can write (there is "
-                    + "\(Self.families.flatMap(\.names).joined(separator: ", "))): use --format coreml, or convert for a "
-                    + "package")
+                    + "\(Self.families.flatMap(\.names).joined(separator: ", ")))", code: .familyUnsupported,
+                candidates: [CoreMLExporter.name])
         }
         if let derived = tensors.first(where: { origins.derivations[$0.name] != nil }) {
             throw RequestError(

@@ -57,9 +57,8 @@ public struct CTranslate2Source: ModelSource {
 
     public func model(parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool) throws -> SourceModel {
         throw RequestError(
-            "\(path) is a CTranslate2 model, whose functions accelc does not read: use the model that it was made of; "
-                + "verify compares it with that by --runtime ctranslate2",
-            status: .unavailable)
+            "\(path) is a CTranslate2 model, whose functions accelc does not read", status: .unavailable,
+            code: .functionsNotRead, candidates: [CTranslate2Format.name])
     }
 }
 

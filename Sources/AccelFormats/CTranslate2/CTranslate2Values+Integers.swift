@@ -41,7 +41,7 @@ extension CTranslate2Values {
         let magnitude = largest.withLock { $0 }
         let scale = magnitude == 0 ? 1 : 1024 / magnitude
         guard scale.isFinite else {
-            throw variable.error("its largest weight, \(magnitude), is too small for int16: use --quantization int8")
+            throw variable.error("its largest weight, \(magnitude), is too small for int16", quantization: ["int8"])
         }
         try forEachBlock(of: variable, width: 1) { elements, values in
             Self.round(values, elements.count, by: scale) { offset, code in

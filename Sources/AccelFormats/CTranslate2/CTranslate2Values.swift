@@ -148,8 +148,8 @@ struct CTranslate2Values {
         for index in 0..<elements.count {
             guard halves.loadUnaligned(fromByteOffset: index * 2, as: UInt16.self) & 0x7C00 == 0x7C00 else { continue }
             throw variable.error(
-                "is too large for float16: use --quantization bfloat16, int8_bfloat16 or int8_float32",
-                index: elements.lowerBound + index)
+                "is too large for float16", index: elements.lowerBound + index,
+                quantization: ["bfloat16", "int8_bfloat16", "int8_float32"])
         }
     }
 

@@ -41,9 +41,13 @@ struct CTranslate2Variable: Sendable {
     }
 
     /// Returns an error about an element, in the file of the model.
-    func error(_ reason: String, index: Int? = nil) -> FormatError {
+    /// - Parameter quantization: the types of models that hold the values.
+    func error(_ reason: String, index: Int? = nil, quantization: [String] = []) -> FormatError {
         let file = parts.compactMap { $0.tensor?.file }.first ?? "memory"
-        return FormatError(file: file, location: .tensor(name, index: index), reason: reason)
+        return FormatError(
+            file: file, location: .tensor(name, index: index), reason: reason,
+            code: quantization.isEmpty ? nil : .unsupportedByFormat,
+            candidates: quantization.map(CTranslate2Exporter.quantization.candidate))
     }
 }
 

@@ -29,7 +29,7 @@ public struct CoreAIExporter: Exporter {
     public func check(_ model: PlannedExport) throws -> [String: String] {
         let refusals = try lowered(model.functions, CoreAIWeights(asking: model.plan, options: options)).parts.weights
             .refusals
-        if !options.allowsFallback { try refusals.refuse(ExportOption.addFallback) }
+        if !options.allowsFallback { try refusals.refuse() }
         return refusals.reasons
     }
 
@@ -68,7 +68,7 @@ public struct CoreAIExporter: Exporter {
             try Self.checkStates(of: function)
             let name = functions.count == 1 ? "main" : function.functionName
             guard !graphs.contains(where: { $0.name == name }) else {
-                throw RequestError("two functions are called \(name): add --part, or leave a --shape out")
+                throw RequestError("two functions are called \(name)", code: .severalFunctionsOfOneName)
             }
             let lowered = try CoreAIFunctionLowering.graph(
                 of: function.foldingTables(), named: name, parts, options: options)
@@ -81,8 +81,8 @@ public struct CoreAIExporter: Exporter {
     private static func checkStates(of function: FrozenProgram) throws {
         guard !function.hasStates(in: .int8) else {
             throw RequestError(
-                "\(function.functionName): its key/value caches are int8, and Core AI has no rows of codes: convert the "
-                    + "model without --states int8")
+                "\(function.functionName): its key/value caches are int8, and Core AI has no rows of codes",
+                code: .int8StatesUnsupported)
         }
     }
 }

@@ -13,9 +13,7 @@ public enum CoreAIFormat: ModelFormat {
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
         try options.refuseConfiguration(of: path, title)
-        guard options.interfaces == nil else {
-            throw RequestError("\(path): functions of Core AI models are not read back: leave --interface out")
-        }
+        try options.refuseInterfaces("\(path): functions of Core AI models are not read back")
         return CoreAISource(try CoreAIPackage(at: path))
     }
 }

@@ -74,8 +74,7 @@ extension CoreMLExporter {
         ]
             + obstacles.map { what, names in
                 let folded = FoldedNames.all(names, name: \.self) { _ in 0 }.map(\.name)
-                let listed =
-                    folded.prefix(4).joined(separator: ", ") + (folded.count > 4 ? ", ...; --json has all" : "")
+                let listed = Wording.listed(folded, most: 4)
                 return "  not on it: \(names.count) \(what.operation): \(what.reason) (\(listed))"
             }
     }
@@ -92,7 +91,6 @@ extension CoreMLExporter {
         let shown = sorted.map { "\($0.value) \($0.key.operation) (\($0.key.reason))" }
         return "Neural Engine: \(count - off) of \(count) operations may run on it, as far as is known"
             + (off == 0 ? "" : "; not on it: \(shown.joined(separator: ", "))")
-            + "; --layout ane arranges tensors for it"
     }
 
     private static func obstacles(_ function: MILFunction) -> JSON {

@@ -12,7 +12,8 @@ public struct CoreMLExporter: Exporter {
         "target", allowed: ["iOS18", "iOS16", "iOS17", "iOS26"], help: "the oldest system that has to load it")
     static let precision = ExportOption(
         "precision", allowed: ["float16", "float32"],
-        help: "what the model computes in; float16 keeps float32 where sums or angles need it, but for --layout ane")
+        help:
+            "what the model computes in; float16 keeps float32 where sums or angles need it, but not in the layout ane")
     static let layout = ExportOption(
         "layout", allowed: ["plain", "ane"],
         help:
@@ -22,7 +23,7 @@ public struct CoreMLExporter: Exporter {
     public static let version = 10
     static let shapes = ExportOption(
         "shapes-as", allowed: ["functions", "enumerated"],
-        help: "what several --shape become: functions (iOS 18), or one function whose inputs enumerate them")
+        help: "what several shapes become: functions (iOS 18), or one function whose inputs enumerate them")
     public static let options = [target, precision, layout, shapes, fallback]
 
     let choices: CoreMLOptions
@@ -35,7 +36,9 @@ public struct CoreMLExporter: Exporter {
             enumeratesShapes: values.word(Self.shapes) == "enumerated",
             allowsFallback: values.has(Self.fallback))
         if choices.layout == .ane, choices.floatType == .float32 {
-            throw RequestError("the Neural Engine computes in float16: leave --precision out with --layout ane")
+            throw RequestError(
+                "the Neural Engine computes in float16", code: .unsupportedByFormat,
+                candidates: [Self.precision.candidate("float16")])
         }
     }
 
@@ -44,7 +47,7 @@ public struct CoreMLExporter: Exporter {
     public func check(_ model: PlannedExport) throws -> [String: String] {
         let refusals = try lowered(model.functions, WeightLowering(asking: model.plan, options: choices)).weights
             .refusals
-        if !choices.allowsFallback { try refusals.refuse(ExportOption.addFallback) }
+        if !choices.allowsFallback { try refusals.refuse() }
         return refusals.reasons
     }
 
@@ -86,26 +89,26 @@ public struct CoreMLExporter: Exporter {
         let isOne = functions.count == 1 || choices.enumeratesShapes
         if choices.target < .iOS18, let function = functions.first(where: { !$0.states.isEmpty }) {
             throw RequestError(
-                "\(function.functionName) keeps the state \"\(function.states[0].name)\", which Core ML can from iOS 18 on: use "
-                    + "--target iOS18")
+                "\(function.functionName) keeps the state \"\(function.states[0].name)\", which is not supported before "
+                    + "iOS 18", code: .unsupportedByFormat, candidates: [Self.target.candidate("iOS18")])
         }
         guard isOne || choices.target >= .iOS18 else {
             throw RequestError(
-                "the model has \(functions.count) functions, and a Core ML package can have several from iOS 18 on: use "
-                    + (Set(functions.map(\.program.name)).count > 1
-                        ? "--target iOS18, or export the model with --part and one --shape, or several and --shapes-as enumerated"
-                        : "--target iOS18, --shapes-as enumerated, or export the model with one --shape"))
+                "the model has \(functions.count) functions, and a Core ML package has one before iOS 18",
+                code: .unsupportedByFormat,
+                candidates: [Self.target.candidate("iOS18")]
+                    + (Set(functions.map(\.program.name)).count > 1 ? [] : [Self.shapes.candidate("enumerated")]))
         }
         let parts = functions.map(\.program.name)
         if isOne, let other = parts.first(where: { $0 != parts[0] }) {
             throw RequestError(
-                "--shapes-as enumerated makes one function of the shapes of one part, but \(parts[0]) and \(other) are two: "
-                    + "add --part, or leave it out")
+                "enumerated shapes are those of one part, but \(parts[0]) and \(other) are two",
+                code: .unsupportedByFormat, candidates: [Self.shapes.candidate("functions")])
         }
         if let function = functions.first(where: { $0.hasStates(in: .int8) }) {
             throw RequestError(
-                "\(function.functionName): its key/value caches are int8, and states of Core ML are float16: convert the model "
-                    + "without --states int8")
+                "\(function.functionName): its key/value caches are int8, and states of Core ML are float16",
+                code: .int8StatesUnsupported)
         }
         var result = Lowered(weights: weights)
         let names = CoreMLNames.functions(functions.map(\.functionName))

@@ -116,8 +116,8 @@ struct GGUFArchitecture: Sendable {
         if let found = all.first(where: { $0.family == family }) { return found }
         throw RequestError(
             "GGUF: llama.cpp has no architecture for the family \(quoted(family)) that accelc can write (there is "
-                + "\(all.map(\.family).joined(separator: ", "))): use --format "
-                + (family == "whisper" ? WhisperCPPExporter.name : "coreml, or convert for a package"))
+                + "\(all.map(\.family).joined(separator: ", ")))", code: .familyUnsupported,
+            candidates: [family == "whisper" ? WhisperCPPExporter.name : CoreMLExporter.name])
     }
 }
 

@@ -49,7 +49,7 @@ public struct GGUFExporter: Exporter {
             guard case .unsupported(let reason) = storage else { continue }
             refusals.add(source.name, reason, "weight \(quoted(source.name)): \(reason)")
         }
-        if !allowsFallback { try refusals.refuse(ExportOption.orFallback) }
+        if !allowsFallback { try refusals.refuse() }
         return gaps.merging(refusals.reasons) { $1 }
     }
 

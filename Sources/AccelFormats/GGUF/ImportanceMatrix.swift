@@ -2,6 +2,11 @@ public import AccelByteIO
 import AccelTensors
 public import AccelWeightCompression
 
+extension Diagnostic.Code {
+    /// A file is no importance matrix.
+    package static let importanceExpected: Self = "importance-expected"
+}
+
 /// An importance matrix of llama.cpp: for each weight, how large its inputs are, column by column.
 ///
 /// A GGUF file of type `imatrix` has two tensors for each weight: `NAME.in_sum2`, sums of squares of inputs (F32, [matrices, columns]),
@@ -37,15 +42,14 @@ public struct ImportanceMatrix: Sendable {
         digest = TreeDigest.digest(of: bytes)
         let isGGUF = bytes.withBytes { $0.starts(with: GGUFFile.magic) }
         if ForeignFormat(bytes.withBytes { Array($0.prefix(64)) }) == .text {
-            throw FormatError(file: file, reason: "this is text, expected an importance matrix; \(Self.advice)")
+            throw FormatError(
+                file: file, reason: "this is text, expected an importance matrix", code: .importanceExpected)
         }
         entries = isGGUF ? try Self.entries(of: try GGUFFile(bytes, file: file)) : try Self.legacy(bytes, file: file)
         guard !entries.isEmpty else {
             throw FormatError(file: file, reason: "holds the importance of no weight")
         }
     }
-
-    private static let advice = "accelc importance MODEL --calibrate FILE -o imatrix.gguf writes one"
 
     private static func entries(of file: GGUFFile) throws(FormatError) -> [String: Entry] {
         if let found = file[typeKey], found != .string(type) {
@@ -110,10 +114,11 @@ public struct ImportanceMatrix: Sendable {
         let count = Int(try reader.integer(Int32.self))
         let most = (bytes.count - 4) / 17
         guard (0...most).contains(count) else {
-            throw reader.error(
-                "this is no importance matrix of llama.cpp: it would hold \(count) weights, and there is room for \(most); "
-                    + advice,
+            var error = reader.error(
+                "this is no importance matrix of llama.cpp: it would hold \(count) weights, and there is room for \(most)",
                 at: 0)
+            error.code = .importanceExpected
+            throw error
         }
         var entries: [String: Entry] = [:]
         for _ in 0..<count {

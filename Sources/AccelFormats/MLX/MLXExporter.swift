@@ -45,7 +45,7 @@ public struct MLXExporter: Exporter {
             guard case .unsupported(let reason) = storage else { continue }
             refusals.add(source.name, reason, "weight \(quoted(source.name)): \(reason)")
         }
-        if !allowsFallback { try refusals.refuse(ExportOption.orFallback) }
+        if !allowsFallback { try refusals.refuse() }
         return gaps.merging(refusals.reasons) { $1 }
     }
 

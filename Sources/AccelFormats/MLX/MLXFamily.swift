@@ -67,7 +67,8 @@ struct MLXFamily: Sendable {
         if let family = all.first(where: { $0.name == name }) { return family }
         throw RequestError(
             "MLX: mlx-lm has no class for the family \(quoted(name)) that accelc can write (there is "
-                + "\(all.map(\.name).joined(separator: ", "))): use --format coreml, or convert for a package")
+                + "\(all.map(\.name).joined(separator: ", ")))", code: .familyUnsupported,
+            candidates: [CoreMLExporter.name])
     }
 
     /// The name of a head of its own.

@@ -61,12 +61,12 @@ struct QuantizationConfiguration: Sendable {
         guard let name = key.exists ? try key.string() : usual else { return QuantizationMethods.marked(field) }
         if let reason = QuantizedSchemes.refused[name] {
             let error = key.error("\(name) \(reason), and is not supported")
-            throw RequestError("\(error); convert the original model", status: .unavailable)
+            throw RequestError("\(error)", status: .unavailable, code: .unsupportedCheckpoint)
         }
         if let method = QuantizationMethods.named(name) { return method }
         let near = suggestion(for: name, among: QuantizationMethods.all.flatMap { $0.names })
         let error = key.error("the method \(quoted(name)) is not supported\(near)")
-        throw RequestError("\(error); convert the original model", status: .unavailable)
+        throw RequestError("\(error)", status: .unavailable, code: .unsupportedCheckpoint)
     }
 
     /// Refuses documents that state different things.
@@ -138,18 +138,14 @@ struct QuantizationConfiguration: Sendable {
                 }
             }
             let root = document.root
-            try root.refuseUnread(inert + more + Self.producer) { path in
-                let place = document.name == "config.json" ? path : "\(document.name):\(path)"
-                return "if it does not, remove it or pass --ignore-config \(place)"
-            }
-            let read = root.pathsRead
             let place = document.name == "config.json" ? "" : "\(document.name):"
+            try root.refuseUnread(inert + more + Self.producer) { place + $0 }
+            let read = root.pathsRead
             if let field = ignoredFields.first(where: {
                 $0.hasPrefix(place) && read.contains(String($0.dropFirst(place.count)))
             }) {
                 throw RequestError(
-                    "--ignore-config \(field): the weights depend on this field of \(document.name), so it cannot be ignored"
-                )
+                    "the field \(field) cannot be ignored: the weights depend on this field of \(document.name)")
             }
         }
     }

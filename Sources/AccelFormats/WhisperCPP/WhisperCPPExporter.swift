@@ -26,7 +26,8 @@ public struct WhisperCPPExporter: Exporter {
     public func check(_ model: PlannedExport) throws -> [String: String] {
         guard model.family == "whisper" else {
             throw RequestError(
-                "whisper.cpp runs Whisper only, not the family \(quoted(model.family)): use --format gguf")
+                "whisper.cpp runs Whisper only, not the family \(quoted(model.family))", code: .familyUnsupported,
+                candidates: [GGUFExporter.name])
         }
         try model.functions.refuseRoundedActivations(in: "whisper.cpp")
         _ = try WhisperSettings(
@@ -76,7 +77,8 @@ public struct WhisperCPPExporter: Exporter {
         let ordered = try names.map { own, file in
             guard let weight = weights[own] else {
                 throw RequestError(
-                    "whisper.cpp needs the tensor \(quoted(own)), which the model lacks: leave --part out")
+                    "whisper.cpp needs the tensor \(quoted(own)), which the model lacks",
+                    code: .partMissing)
             }
             if WhisperNames.role(of: own, weight.shape) == .matrix {
                 try types.add(weight.name, weight.codec, weight.elementType, weight.shape, ofPackage: true)
@@ -119,7 +121,8 @@ public struct WhisperCPPExporter: Exporter {
             let bits = weight.floats().map(Half.bits)
             guard !bits.contains(where: { $0 & 0x7C00 == 0x7C00 }) else {
                 throw RequestError(
-                    "weight \(quoted(weight.name)): it has numbers beyond float16: use --compress float32")
+                    "weight \(quoted(weight.name)): it has numbers beyond float16",
+                    code: .unsupportedByFormat, candidates: ["float32"])
             }
             return GGUFTensor(name: name, type: .float16, shape: shape, bytes: ByteView(bits))
         case .convolution, .floats:
@@ -165,7 +168,7 @@ struct WhisperTypes {
             let reason =
                 "whisper.cpp cannot express \(codec.plainType(of: elementType)?.rawValue ?? codec.specification): use \(advice)"
             throw ofPackage
-                ? RequestError.packageScheme(of: name, reason, hasFallback: false)
+                ? RequestError.packageScheme(of: name, reason)
                 : RequestError("weight \(quoted(name)): \(reason)")
         }
         guard shape.columns % found.elements == 0 else {

@@ -24,9 +24,7 @@ public enum WhisperCPPFormat: ModelFormat {
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
         try options.refuseConfiguration(of: path, title)
-        guard options.interfaces == nil else {
-            throw RequestError("\(path): its family knows what its ports mean: leave --interface out")
-        }
+        try options.refuseInterfaces("\(path): the roles of its ports are those of its family")
         return try WhisperCPPSource(path)
     }
 }

@@ -26,7 +26,8 @@ struct WhisperSettings {
         func shape(_ name: String) throws -> Shape {
             guard let shape = shapes[name], shape.rank > 1 else {
                 throw RequestError(
-                    "whisper.cpp needs the tensor \(quoted(name)), which the model lacks: leave --part out")
+                    "whisper.cpp needs the tensor \(quoted(name)), which the model lacks",
+                    code: .partMissing)
             }
             return shape
         }

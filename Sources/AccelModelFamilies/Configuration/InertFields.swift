@@ -22,6 +22,12 @@ public struct InertFields: Sendable {
     package func under(_ path: String) -> InertFields { InertFields(reason, names.map { "\(path).\($0)" }) }
 }
 
+extension Diagnostic.Code {
+    /// A field of a configuration that nothing reads, and that is not known to have no effect. The subject is its name among ignored
+    /// fields.
+    package static let unreadField: Self = "unread-field"
+}
+
 extension [InertFields] {
     package func under(_ path: String) -> [InertFields] { map { $0.under(path) } }
 }
@@ -29,36 +35,31 @@ extension [InertFields] {
 extension JSONField {
     /// Refuses fields that were not read since `recording()` and are not listed, because they may change what the model
     /// computes.
-    /// - Parameter wayOut: returns what a user can do if the field at a path has no effect.
+    /// - Parameter ignoredName: returns the name of the field at a path among ignored fields; nil if it cannot be ignored.
     /// - Throws: `RequestError` (unavailable) for the first such field.
-    package func refuseUnread(_ listed: [InertFields], wayOut: (String) -> String) throws {
+    package func refuseUnread(_ listed: [InertFields], ignoredName: (String) -> String? = { $0 }) throws {
         guard let field = try unread(listed).first else { return }
-        throw unknown(field, nearestBeside(field, listed), wayOut)
+        throw unknown(field, nearestBeside(field, listed), ignoredName)
     }
 
     /// Returns the paths of the fields that were not read, are not listed, and that a class does not define, and so ignores.
     /// - Throws: `RequestError` (unavailable) for the first field that it defines, unless it has the default.
-    func undefinedFields(
-        _ listed: [InertFields], of known: ConfigurationClass, wayOut: (String) -> String
-    ) throws -> [String] {
+    func undefinedFields(_ listed: [InertFields], of known: ConfigurationClass) throws -> [String] {
         let fields = try unread(listed)
         for field in fields where known.defines(field.path) && !known.isDefault(field) {
-            throw RequestError(
-                "\(file), field \(field.path): this value is not supported (\(wayOut(field.path)))",
-                status: .unavailable)
+            throw unread("\(file), field \(field.path): this value is not supported", field.path)
         }
         return fields.map(\.path).filter { !known.defines($0) }
     }
 
     /// Refuses the first unread field whose name is nearly that of one which was read and is not there: with the default in its place the
     /// model fits nothing.
-    /// - Parameter wayOut: as of `refuseUnread`.
     /// - Throws: `RequestError` (unavailable) for the field.
-    func refuseMisspelt(_ listed: [InertFields], wayOut: (String) -> String) throws {
+    func refuseMisspelt(_ listed: [InertFields]) throws {
         for field in unreadMembers() where !listed.contains(where: { $0.contains(field.path) }) {
             // Members of objects are read together, and the error may have come before.
             guard let near = nearestBeside(field, []), !near.contains("."), !self[near].exists else { continue }
-            throw unknown(field, near, wayOut)
+            throw unknown(field, near, { $0 })
         }
     }
 
@@ -69,10 +70,16 @@ extension JSONField {
         return fields
     }
 
-    private func unknown(_ field: JSONField, _ near: String?, _ wayOut: (String) -> String) -> RequestError {
+    private func unknown(_ field: JSONField, _ near: String?, _ ignoredName: (String) -> String?) -> RequestError {
+        unread(
+            "\(file), field \(field.path): unknown, so it may change what the model computes\(suggestion(near))",
+            ignoredName(field.path))
+    }
+
+    private func unread(_ sentence: String, _ ignoredName: String?) -> RequestError {
         RequestError(
-            "\(file), field \(field.path): unknown, so it may change what the model computes\(suggestion(near)) "
-                + "(\(wayOut(field.path)))", status: .unavailable)
+            Diagnostic(sentence, code: ignoredName == nil ? nil : .unreadField, subject: ignoredName),
+            status: .unavailable)
     }
 
     /// Returns the path most similar to that of `field` among the fields of the same object that were read or are

@@ -69,7 +69,7 @@ public struct CacheExplanation: Sendable {
             lines.append("the nearest earlier \(key.kind.rawValue) is \(nearest.key.digest) of \(nearest.model):")
             lines += differences.prefix(Self.listed).map { "  \($0)" }
             if differences.count > Self.listed {
-                lines.append("  and \(differences.count - Self.listed) more (--json)")
+                lines.append("  and \(differences.count - Self.listed) more")
             }
         } else if miss.reason == .noRecord {
             lines.append("there is no earlier \(key.kind.rawValue) to compare it with")

@@ -1,4 +1,4 @@
-import AccelByteIO
+public import AccelByteIO
 import AccelPlatform
 
 /// Results of earlier conversions on disk, shared by all processes. No conversion depends on it: a cache that is
@@ -10,7 +10,7 @@ public final class Cache: Sendable {
     let patience: CachePatience
     let remote: RemoteCache?
     private let clock: @Sendable () -> Int64
-    let warn: @Sendable (String) -> Void
+    let warn: @Sendable (Diagnostic) -> Void
     let state = Locked(State())
 
     struct State {
@@ -38,7 +38,7 @@ public final class Cache: Sendable {
     public init(
         root: String, durability: CacheDurability = .none, remote: RemoteCache? = nil, patience: CachePatience = .usual,
         trustsOthers: Bool = false, clock: (@Sendable () -> Int64)? = nil,
-        warn: @escaping @Sendable (String) -> Void = { _ in }
+        warn: @escaping @Sendable (Diagnostic) -> Void = { _ in }
     ) {
         folder = CacheFolder(root: root, durability: durability, trustsOthers: trustsOthers)
         self.patience = patience
@@ -110,19 +110,22 @@ public final class Cache: Sendable {
             // Another process evicted the files; the cache is still valid.
             return nil
         } catch {
-            report("the cache at \(root) is not \(readingMiss == nil ? "written to" : "used"): \(error)")
+            report(
+                Diagnostic(
+                    "the cache at \(root) is not \(readingMiss == nil ? "written to" : "used"): \(error)",
+                    code: (error as? any ReportedError)?.diagnostic.code))
             state.withLock { $0.failure = "\(error)" }
             return nil
         }
     }
 
     /// Warns, at most once.
-    private func report(_ sentence: String) {
+    private func report(_ warning: Diagnostic) {
         let isFirst = state.withLock { state in
             defer { state.hasWarned = true }
             return !state.hasWarned
         }
-        if isFirst { warn(sentence) }
+        if isFirst { warn(warning) }
     }
 
     /// Returns what a look-up has found; nil if it has to be made. Damage is warned of, at most once.
@@ -143,9 +146,7 @@ public final class Cache: Sendable {
             return !state.hasWarnedOfDamage
         }
         guard isFirst else { return }
-        warn(
-            "a result in the cache at \(root) was damaged, and is \(mending): \(reason); "
-                + "\"accelc cache fsck\" checks all others")
+        warn("a result in the cache at \(root) was damaged, and is \(mending): \(reason)")
     }
 
     /// Announces that a record is about to be used or made; it is not evicted while this value lives.

@@ -21,7 +21,7 @@ public struct CacheMiss: Error, Equatable, Sendable {
         /// Other users may have written a file of it.
         case distrusted(String)
         /// The cache cannot be used.
-        case unusable(String)
+        case unusable(Diagnostic)
 
         public var description: String {
             switch self {
@@ -33,8 +33,17 @@ public struct CacheMiss: Error, Equatable, Sendable {
                 "its content \(digest) has \(found) bytes instead of \(expected)"
             case .wrongBytes(let digest): "its content \(digest) had been changed, and is in quarantine now"
             case .wrongResult(let reason): "its record names another result (\(reason))"
-            case .distrusted(let reason): "its file \(reason), and others are not trusted (--trust-shared-cache)"
+            case .distrusted(let reason): "its file \(reason), and others are not trusted"
+            case .unusable(let reason): reason.text
+            }
+        }
+
+        /// The reason as data.
+        public var diagnostic: Diagnostic {
+            switch self {
             case .unusable(let reason): reason
+            case .distrusted: Diagnostic(description, code: .sharedCache)
+            default: Diagnostic(description)
             }
         }
 

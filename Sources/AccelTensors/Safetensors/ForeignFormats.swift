@@ -1,4 +1,4 @@
-import AccelByteIO
+package import AccelByteIO
 
 /// A file format other than safetensors, recognised by its first bytes.
 public enum ForeignFormat: Sendable {
@@ -88,72 +88,37 @@ public enum ForeignFormat: Sendable {
         return (0...3).contains { String(validating: start.dropLast($0), as: UTF8.self) != nil }
     }
 
-    /// The advice for a user who passes such a file instead of a safetensors file.
-    var advice: String {
+    /// What the file is, in words.
+    package var title: String {
         switch self {
-        case .pickle: "this is a Python pickle, which can run code when it is read; \(conversionAdvice)"
-        case .zip: "this is a zip archive, as torch.save writes it, with a Python pickle inside; \(conversionAdvice)"
-        case .gguf: "this is a GGUF file, expected safetensors"
-        case .onnx: "this is an ONNX model, which is not read; \(Self.checkpointAdvice)"
-        case .gitPointer: GitPointer.advice
-        case .hdf5: "this is an HDF5 file, expected safetensors"
-        case .numpy:
-            "this is an array of NumPy, expected safetensors: safetensors.numpy.save_file({\"NAME\": array}, \"FILE\") in Python "
-                + "writes one, NAME being that of the tensor"
-        case .image: "this is an image, expected safetensors"
-        case .sound: "this is a sound, expected safetensors"
-        case .text: "this is text, expected safetensors"
-        }
-    }
-
-    /// The rest of the advice where a file of inputs is expected: what makes tensors of such a file; nil where nothing is to be said.
-    private var inputAdvice: String? {
-        switch self {
-        case .image: "inputs are tensors, such as the pixel values that the model's image processor makes"
-        case .sound: "inputs are tensors, such as the features that the model's feature extractor makes"
-        case .text:
-            "inputs are tensors: of text, the tokens that the model's tokenizer makes of it, I64 or I32 [batch,tokens]"
-        case .pickle, .zip, .gguf, .onnx, .gitPointer, .hdf5, .numpy: nil
-        }
-    }
-
-    /// Returns the advice about a file that a reader of inputs refused with a reason.
-    fileprivate static func inputAdvice(refused reason: String) -> String? {
-        [.image, .sound, .text].first { (format: Self) in format.advice == reason }?.inputAdvice
-    }
-
-    /// The rest of a sentence about a model's folder that has no weights but in a file of this format.
-    func advice(on file: String) -> String {
-        switch self {
-        case .pickle: "a Python pickle, which is never read; \(conversionAdvice)"
-        case .gguf: "a GGUF file: name that file itself (\(file)) as the model"
-        case .onnx: "an ONNX model, which is not read; \(Self.checkpointAdvice)"
-        case .zip, .gitPointer, .hdf5, .numpy, .image, .sound, .text: "which is not read; \(conversionAdvice)"
-        }
-    }
-
-    private static let checkpointAdvice =
-        "take the checkpoint that it was exported from: a folder with config.json and *.safetensors"
-}
-
-extension SafetensorsFile {
-    /// Reads a file of inputs or samples, where users may give the text, sound or image itself.
-    package static func reading<Result>(inputs read: () throws -> Result) throws -> Result {
-        do {
-            return try read()
-        } catch let error as FormatError {
-            guard let advice = ForeignFormat.inputAdvice(refused: error.reason) else { throw error }
-            throw FormatError(file: error.file, location: error.location, reason: "\(error.reason); \(advice)")
+        case .pickle: "a Python pickle, which can run code when it is read"
+        case .zip: "a zip archive, as torch.save writes it, with a Python pickle inside"
+        case .gguf: "a GGUF file"
+        case .onnx: "an ONNX model"
+        case .gitPointer: "a Git LFS pointer"
+        case .hdf5: "an HDF5 file"
+        case .numpy: "an array of NumPy"
+        case .image: "an image"
+        case .sound: "a sound"
+        case .text: "text"
         }
     }
 }
 
-/// Returns the advice for a user who passes another format instead of a safetensors file; nil for unknown bytes.
-func foreignFormat(_ file: ByteView) -> String? {
-    ForeignFormat(file[0..<min(file.count, 64)].withBytes { Array($0) })?.advice
+extension Diagnostic.Code {
+    /// Weights are in a Python pickle, which is never read.
+    package static let pickledWeights: Self = "pickled-weights"
 }
 
-let conversionAdvice = "save the model as safetensors first (in transformers: save_pretrained)"
+/// Returns the error about a file of another format instead of a safetensors file; nil for unknown bytes.
+func foreignFormat(_ file: ByteView, named name: String) -> FormatError? {
+    guard let format = ForeignFormat(file[0..<min(file.count, 64)].withBytes { Array($0) }) else { return nil }
+    let isPointer = format == .gitPointer
+    return FormatError(
+        file: name, location: .offset(0),
+        reason: isPointer ? GitPointer.advice : "this is \(format.title), expected safetensors",
+        code: format == .pickle || format == .zip ? .pickledWeights : nil)
+}
 
 /// Returns whether a file name is that of a Python pickle.
 func isPickleName(_ name: String) -> Bool { ForeignFormat.pickleSuffixes.contains { name.hasSuffix($0) } }

@@ -56,7 +56,7 @@ struct SafetensorsHeader {
         of file: ByteView, _ name: String, _ limits: SafetensorsFile.Limits
     ) throws(FormatError) -> Int {
         func refused(_ reason: String) -> FormatError {
-            FormatError(file: name, location: .offset(0), reason: foreignFormat(file) ?? reason)
+            foreignFormat(file, named: name) ?? FormatError(file: name, location: .offset(0), reason: reason)
         }
         guard file.count >= 8 else {
             throw refused(

@@ -25,6 +25,6 @@ public struct InputFile: Sendable {
     /// The tensors.
     /// - Throws: `FormatError` for a damaged file; `RequestError` if it cannot be read.
     func tensors() throws -> [StoredTensor] {
-        try made ?? SafetensorsFile.reading { try SafetensorsFile(path) }.tensors
+        try made ?? SafetensorsFile(path).tensors
     }
 }

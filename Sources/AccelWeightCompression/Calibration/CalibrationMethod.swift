@@ -16,14 +16,14 @@ public enum CalibrationMethod: String, Sendable, CaseIterable {
     /// The option `method`, shared by codecs that support calibration by all methods.
     static let option = CodecOption(
         optionName, allowed: allCases.map(\.rawValue), default: nearest.rawValue,
-        help: "weighted, gptq and awq reduce the error where activations are large; they need --calibrate")
+        help: "weighted, gptq and awq reduce the error where activations are large; they need calibration data")
 
     /// The option `method` of codecs whose errors may count by the importance of columns, and that have no other calibration.
     static let importanceOption = CodecOption(
         optionName, allowed: [nearest, weighted].map(\.rawValue), default: nearest.rawValue,
         help:
             "weighted: errors count by the mean squares of activations, as an importance matrix of llama.cpp has them; "
-            + "needs --calibrate")
+            + "needs calibration data")
 
     fileprivate static let optionName = "method"
 }

@@ -12,13 +12,7 @@ enum CacheCommand: Command {
     static let summary = "show and tidy the cache of earlier conversions"
     static let action = Positional(
         "ACTION", "path, list, explain, get, prewarm, gc, fsck, or clear",
-        kind: .words(Action.allCases.map(\.rawValue)),
-        otherWords: [
-            "prune": "gc", "clean": "gc", "cleanup": "gc", "trim": "gc", "evict": "gc", "purge": "clear", "rm": "clear",
-            "delete": "clear", "check": "fsck", "verify": "fsck", "ls": "list", "show": "list", "info": "list",
-            "dir": "path",
-            "why": "explain",
-        ])
+        kind: .words(Action.allCases.map(\.rawValue)))
     static let model = Positional(
         "MODEL", "with explain and get: the model, as convert takes it; with prewarm: a list",
         takes: PathKind.models, isRequired: false)
@@ -193,7 +187,9 @@ enum CacheCommand: Command {
                 ], .success
             )
         case .failure(let miss):
-            throw RequestError("the cache does not have this package: \(miss.reason)", status: .unavailable)
+            throw RequestError(
+                "the cache does not have this package: \(miss.reason)", status: .unavailable,
+                code: miss.reason.diagnostic.code)
         }
     }
 
@@ -214,7 +210,9 @@ enum CacheCommand: Command {
                 ).cache
                 let key = try model.cacheKey(in: cache, threads: console.threads)
                 if let miss = cache.package(for: key).failure {
-                    throw RequestError("the package could not be kept: \(miss.reason)", status: .unavailable)
+                    throw RequestError(
+                        "the package could not be kept: \(miss.reason)", status: .unavailable,
+                        code: miss.reason.diagnostic.code)
                 }
                 cache.noteUse(of: key)
                 cache.share(key)
@@ -227,7 +225,7 @@ enum CacheCommand: Command {
             } catch let error as any ReportedError where error.exitStatus != .interrupted {
                 // The other lines are made all the same.
                 for single in error.singles {
-                    console.error("\(list.path), line \(line.number): \(single)")
+                    console.error("\(list.path), line \(line.number): \(Remedies.sentence(single.diagnostic))")
                 }
                 documents.append(["line": .integer(Int64(line.number)), "error": error.json])
                 if status == .success { status = error.exitStatus }
@@ -282,7 +280,7 @@ enum CacheCommand: Command {
     private static func bytes(_ option: Option, _ arguments: Arguments) throws -> Int {
         let text = try arguments.required(option)
         guard let bytes = Text.parseBytes(text) else {
-            throw RequestError("--\(option.name) \(text): \(Text.sizeAdvice(text, allowsZero: true))")
+            throw RequestError("--\(option.name) \(text): \(Text.sizeForm)")
         }
         return bytes
     }

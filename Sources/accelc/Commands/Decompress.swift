@@ -12,8 +12,7 @@ enum DecompressCommand: Command {
         "output", .output("FILE") { _ in TensorFileKind.weights.output }, "the safetensors file to write", short: "o",
         isRequired: true)
     static let dtype = Option(
-        "dtype", .words(["float32", "float16"]), "the element type to write", default: "float32",
-        otherWords: OtherWords.elementTypes)
+        "dtype", .words(["float32", "float16"]), "the element type to write", default: "float32")
     static let positionals = [model]
     static let options = [output, dtype]
 

@@ -11,7 +11,6 @@ enum ExportCommand: Command {
     static let format = Option(
         "format", .words(Exporters.all.map { $0.name }),
         "the format to write (default: the one of OUT's suffix, such as .mlpackage, .aimodel or .gguf)",
-        otherWords: otherFormats,
         implied: { $0[output].flatMap(formatName) })
     static let output = Option(
         "output",
@@ -32,12 +31,6 @@ enum ExportCommand: Command {
         "accelc export Qwen3-0.6B --format gguf --compress q4_k_m -o qwen3-gguf",
     ]
     static var notes: String { ConversionArguments.schemes }
-
-    /// Names of formats by the suffixes of their files.
-    private static let otherFormats = ModelFormats.all.reduce(into: OtherWords.formats) { names, format in
-        guard let exporter = format.exporter?.name else { return }
-        for suffix in format.suffixes { names[String(suffix.drop { $0 == "." })] = exporter }
-    }
 
     /// Returns the format that the suffix of a path tells.
     private static func formatName(of path: String) -> String? {
@@ -154,7 +147,7 @@ extension Option {
     init(_ option: ExportOption) {
         self.init(
             option.name, option.allowed.isEmpty ? .flag : .words(option.allowed), option.help,
-            default: option.allowed.first, otherWords: OtherWords.exporters[option.name] ?? [:])
+            default: option.allowed.first)
     }
 }
 

@@ -38,7 +38,7 @@ enum RunCommand: Command {
     static let backend = Option(
         "backend", .words(Backends.standard.all.map(\.id.rawValue)),
         "what runs the functions; reference: the plain meaning of each operator, slow, for small models",
-        default: BackendID.cpu.rawValue, otherWords: OtherWords.backends)
+        default: BackendID.cpu.rawValue)
     static let packed = Option(
         "packed-weights", .flag,
         "keep the weights in the cache as this processor's kernels pack them; later runs map them and pack nothing",
@@ -98,7 +98,6 @@ enum RunCommand: Command {
         "accelc run whisper.accelpkg --inputs mel.safetensors --function encoder --outputs out.safetensors",
     ]
     static let positionals = [package]
-    static let surplusOption: Option? = inputs
     static let options =
         TextOptions.all + [
             inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
@@ -117,7 +116,7 @@ enum RunCommand: Command {
         }
         let inputFiles = arguments.all(inputs)
         let inputs = try inputFiles.map { path in
-            FunctionInputs(try SafetensorsFile.reading { try SafetensorsFile(path) }.tensors, file: path)
+            FunctionInputs(try SafetensorsFile(path).tensors, file: path)
         }
 
         var timing = Timing()

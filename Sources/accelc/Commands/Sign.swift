@@ -12,7 +12,7 @@ enum SignCommand: Command {
         isRequired: true)
     static let format = Option(
         "format", .words(SignatureFormat.allCases.map(\.rawValue)), "ssh: by ssh-keygen; oms: by openssl",
-        default: SignatureFormat.ssh.rawValue, otherWords: OtherWords.signatures)
+        default: SignatureFormat.ssh.rawValue)
     static let model = Option(
         "name", .text("NAME"), "the model that the package is signed for: as another model it is refused")
     static let version = Option(

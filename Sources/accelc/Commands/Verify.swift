@@ -53,7 +53,7 @@ enum VerifyCommand: Command {
         "runtime", .words(ModelRuntimes.all.map(\.name)),
         "let the export's own runtime compute the outputs, by a program in Python (share/accelc/runtimes of a release); of a model "
             + "with an encoder and a decoder those of the encoder",
-        needs: [.option("against")], otherWords: OtherWords.runtimes)
+        needs: [.option("against")])
     static let runtimes = Option(
         "runtimes", .input("DIR"),
         "the folder of these programs (default: $ACCELC_RUNTIMES, else that of this installation)",
@@ -79,7 +79,6 @@ enum VerifyCommand: Command {
         CommonOptions.json,
     ]
 
-    static let surplusOption: Option? = against
     static let examples = [
         "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2",
         "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --budget budget.json --html report.html",
@@ -230,9 +229,7 @@ enum VerifyCommand: Command {
     private static func limits(_ arguments: Arguments, _ stages: Set<Stage>) throws -> Budget? {
         if let text = arguments[minimumSQNR] {
             guard let decibels = Double(text), decibels.isFinite else {
-                throw arguments.usage(
-                    "takes a number of dB such as 25 for --min-sqnr, found \"\(text)\"",
-                    nearest: Text.number(withUnit: text))
+                throw arguments.usage("takes a number of dB such as 25 for --min-sqnr, found \"\(text)\"")
             }
             guard stages.contains(.outputs) else {
                 throw arguments.usage("takes --min-sqnr with the stage outputs only, which --only leaves out")

@@ -99,8 +99,9 @@ final class Console {
     func warning(_ diagnostic: Diagnostic) { warning(Remedies.sentence(diagnostic)) }
 
     /// Returns a function that prints a warning, for code that may run on any thread.
-    func warner() -> @Sendable (String) -> Void {
-        { [warnings, isQuiet, errors] sentence in
+    func warner() -> @Sendable (Diagnostic) -> Void {
+        { [warnings, isQuiet, errors] diagnostic in
+            let sentence = Remedies.sentence(diagnostic)
             warnings.withLock { $0.append(sentence) }
             if isQuiet { return }
             let clear = isatty(errors) == 1 ? "\r\u{1B}[K" : ""

@@ -23,18 +23,8 @@ enum Text {
         return Double(digits).flatMap { Int(exactly: ($0 * Double(factor)).rounded()) }
     }
 
-    /// What to say of a text that is no size: a number without a unit is completed, to bytes where it is large.
-    /// - Parameter allowsZero: 0 is a size, too.
-    static func sizeAdvice(_ text: String, allowsZero: Bool = false) -> String {
-        guard text.allSatisfy({ $0.isASCII && $0.isNumber || $0 == "." }), let number = Double(text), number > 0 else {
-            return allowsZero
-                ? "expected 0, or a size with its unit, such as 12MB \(sizeUnits)"
-                : "expected a size above 0 with its unit, such as 12MB \(sizeUnits)"
-        }
-        return "it has no unit; did you mean \(text)\(number < 100_000 ? "MB" : "B")? \(sizeUnits)"
-    }
-
-    private static let sizeUnits = "(B, kB, MB, GB or TB; KiB, MiB, GiB or TiB)"
+    /// The form of a size, for errors.
+    static let sizeForm = "expected a size with its unit, such as 12MB (B, kB, MB, GB or TB; KiB, MiB, GiB or TiB)"
 
     /// Parses `0`, `30 s`, `15m` or `2h`, in seconds; nil for anything else.
     static func parseAge(_ text: String) -> Int? {
@@ -45,28 +35,6 @@ enum Text {
             let factor = unit.isEmpty && number == 0 ? 1 : units[unit]
         else { return nil }
         return number * factor
-    }
-
-    /// Returns the number of a text that has a unit where none belongs, such as `25dB` or `4 bits`; nil for any other text.
-    static func number(withUnit text: String) -> String? {
-        let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }
-        let unit = text.dropFirst(digits.count)
-        guard Double(digits) != nil, !unit.isEmpty, unit.allSatisfy({ $0.isLetter || " -%".contains($0) }) else {
-            return nil
-        }
-        return String(digits)
-    }
-
-    /// Returns the seconds of a time with a unit, such as `5m`, `1.5 h` or `500ms`; nil for any other text.
-    static func seconds(of text: String) -> String? {
-        guard let digits = number(withUnit: text), let number = Double(digits), number > 0 else { return nil }
-        let units = [
-            "ms": 0.001, "s": 1, "sec": 1, "seconds": 1, "m": 60, "min": 60, "minutes": 60, "h": 3600, "hours": 3600,
-            "d": 86400, "days": 86400,
-        ]
-        let unit = text.dropFirst(digits.count).filter { $0.isLetter }.lowercased()
-        guard let seconds = units[unit].map({ number * $0 }) else { return nil }
-        return Int(exactly: seconds).map { "\($0)" } ?? "\(seconds)"
     }
 
     /// Returns a sentence as one line. Control characters are replaced and the length is limited, so that text quoted

@@ -14,8 +14,7 @@ enum CacheChoice {
     static let durability = Option(
         "cache-durability", .words(CacheDurability.allCases.map(\.rawValue)),
         "what is left of new results after a power cut: perhaps nothing, all that the drive was given, or all (a damaged "
-            + "result is never used)", default: CacheDurability.none.rawValue,
-        otherWords: OtherWords.durabilities)
+            + "result is never used)", default: CacheDurability.none.rawValue)
     static let verify = Option(
         "verify-cache", .flag,
         "make everything anew and compare it with what the cache has; exit status 1 when it differs",

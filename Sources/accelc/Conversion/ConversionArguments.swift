@@ -102,7 +102,7 @@ enum ConversionArguments {
     static let logits = Option(
         "logits", .words(LogitPositions.allCases.map(\.rawValue)),
         "the positions of a block of tokens that a decoder gives logits for: last is enough to generate text, and saves "
-            + "the head's work on the others", default: LogitPositions.all.rawValue, otherWords: OtherWords.logits
+            + "the head's work on the others", default: LogitPositions.all.rawValue
     ).setting(.logits) { $0.logits = $1[$2].flatMap(LogitPositions.init) ?? .all }
     static let interface = Option(
         "interface", .input("FILE"),
@@ -112,7 +112,6 @@ enum ConversionArguments {
         "states", .words(StateStorage.allCases.map(\.rawValue)),
         "the element type of key/value caches; float16 halves their memory, int8 takes a byte a number and 4 a row for its "
             + "scale; keys and values are rounded where they are written", default: StateStorage.float32.rawValue,
-        otherWords: OtherWords.states
     ).setting(.states) { $0.states = $1[$2].flatMap(StateStorage.init) ?? .float32 }
 
     /// The table, in the order of help pages.

@@ -5,8 +5,7 @@ import AccelCPURuntime
 enum ProfileArguments {
     static let profile = Option(
         "profile", .words(DeviceProfile.all.map(\.name)),
-        "the device that the package is for, whose limits of package bytes and memory it has to keep to; see below",
-        otherWords: OtherWords.profiles)
+        "the device that the package is for, whose limits of package bytes and memory it has to keep to; see below")
 
     /// Returns nil if no device is named.
     static func profile(_ arguments: Arguments) -> DeviceProfile? { arguments[profile].flatMap(DeviceProfile.named) }

@@ -67,14 +67,13 @@ enum TargetArguments {
         func number(_ option: Option, _ text: String) throws -> Double {
             guard let number = Double(text), number.isFinite, number > 0 else {
                 if Double(text) == .infinity { throw RequestError("--\(option.name) \(text): the number is too large") }
-                let meant = Text.number(withUnit: text).flatMap { Double($0) == 0 ? nil : "; did you mean \($0)?" }
-                throw RequestError("--\(option.name) \(text): expected a number above 0\(meant ?? "")")
+                throw RequestError("--\(option.name) \(text): expected a number above 0")
             }
             return number
         }
         if let text = arguments[size.option] {
             guard let bytes = Text.parseBytes(text), bytes > 0 else {
-                throw RequestError("--target-size \(text): \(Text.sizeAdvice(text))")
+                throw RequestError("--target-size \(text): \(Text.sizeForm)")
             }
             let letters = text.filter(\.isLetter)
             let unit = ["B", "kB", "MB", "GB", "TB"].first { $0.lowercased() == letters.lowercased() } ?? letters

@@ -113,9 +113,7 @@ extension Arguments {
             value = sides.count == 2 ? String(sides[1]) : nil
         } else {
             guard word.count == 2, let found = command.allOptions.first(where: { $0.short == word.last }) else {
-                let name = String(word.drop { $0 == "-" }.prefix { $0 != "=" })
-                let path = Files.kind(of: word) == nil ? nil : "./\(word)"
-                throw usage("has no option \(word)", nearest: meant(by: name).map { "--\($0)" } ?? path)
+                throw unknown(word, named: String(word.drop { $0 == "-" }.prefix { $0 != "=" }))
             }
             option = found
         }
@@ -124,12 +122,7 @@ extension Arguments {
             value = ""
         } else if value == nil {
             guard let next = rest.first, next == "-" || !next.hasPrefix("-") || Int(next) != nil else {
-                if let next = rest.first, !isOption(next) {
-                    rest.removeFirst()
-                    throw usage(
-                        "needs a value after \(word), and \(next) begins as an option does: if it is the value, write "
-                            + "--\(option.name)=\(next)")
-                }
+                if let next = rest.first, !isOption(next) { rest.removeFirst() }
                 throw usage("needs a value after \(word): \(option.usage)")
             }
             value = next
@@ -151,24 +144,13 @@ extension Arguments {
         guard others.isEmpty else {
             throw usage("has no option --\(name), which is one of \(others.joined(separator: ", "))")
         }
-        throw usage("has no option --\(name)", nearest: meant(by: name).map { "--\($0)" })
+        throw unknown("--\(name)", named: name)
     }
 
-    /// What other tools call an option.
-    private static let otherNames = [
-        "quantize": "compress", "palettize": "compress", "scheme": "compress", "precision": "compress",
-        "dtype": "compress",
-        "out": "output", "output-dir": "output", "samples": "calibrate", "calibration": "calibrate", "lora": "adapter",
-        "shapes": "shape", "seq": "shape", "seq-len": "shape", "sequence-length": "shape", "batch-size": "shape",
-        "num-threads": "threads", "jobs": "threads", "recipes": "recipe", "quantization": "compress",
-        "bits": "compress", "prune": "max-size", "limits": "budget", "reference": "against", "model": "against",
-    ]
-
-    /// Returns the option of the command that a name probably means; nil for none.
-    private func meant(by name: String) -> String? {
-        let names = command.allOptions.map(\.name)
-        if names.contains(name) { return name }
-        return Self.otherNames[name].flatMap { names.contains($0) ? $0 : nil } ?? nearestName(to: name, among: names)
+    private func unknown(_ word: String, named name: String) -> RequestError {
+        usage(
+            "has no option \(word)",
+            nearest: nearestName(to: name, among: command.allOptions.map(\.name)).map { "--\($0)" })
     }
 
     /// Checks a value, and returns it as the table spells it.
@@ -184,15 +166,11 @@ extension Arguments {
             guard let number = Int(value), range.contains(number) else {
                 let bounds =
                     range.upperBound == .max ? "from \(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
-                let meant = Text.number(withUnit: value).flatMap { Int($0).map(range.contains) == true ? $0 : nil }
-                throw usage(
-                    "takes a whole number (\(bounds)) for --\(option.name), found \"\(value)\"", nearest: meant)
+                throw usage("takes a whole number (\(bounds)) for --\(option.name), found \"\(value)\"")
             }
         case .seconds:
             guard let number = Double(value), number > 0, number <= Self.longestSeconds else {
-                throw usage(
-                    "takes a number of seconds above 0 for --\(option.name), found \"\(value)\"",
-                    nearest: Text.seconds(of: value))
+                throw usage("takes a number of seconds above 0 for --\(option.name), found \"\(value)\"")
             }
         case .decimal(let range):
             guard let number = Double(value), range.contains(number) else {
@@ -206,8 +184,7 @@ extension Arguments {
             guard alike.count == 1 else {
                 throw usage(
                     "takes \(words.joined(separator: ", ")) for --\(option.name), found \"\(value)\"",
-                    nearest: option.otherWords[value.lowercased()]
-                        ?? nearestName(to: value, among: withNumbers(of: value, words)))
+                    nearest: nearestName(to: value, among: words))
             }
             return alike[0]
         }
@@ -224,35 +201,14 @@ extension Arguments {
             if case .words(let allowed) = positional.kind, !allowed.contains(word) {
                 throw usage(
                     "takes \(allowed.joined(separator: ", ")), found \"\(word)\"",
-                    nearest: positional.otherWords[word] ?? nearestName(to: word, among: allowed))
+                    nearest: nearestName(to: word, among: allowed))
             }
         }
     }
 
     private func refuseSurplus() throws {
         guard words.count > command.positionals.count, command.positionals.last?.isRepeatable != true else { return }
-        throw surplus(words[command.positionals.count])
-    }
-
-    /// Returns the error about a word too many.
-    private func surplus(_ word: String) -> RequestError {
-        // Some programs make a long dash of two hyphens.
-        let name = word.drop { "\u{2013}\u{2014}".contains($0) }
-        if name.count < word.count { return usage("does not expect \"\(word)\"", nearest: "--\(name)") }
-        if word.contains("=") {
-            return usage("does not expect \"\(word)\": a list such as batch=1,sequence=128 is one word, or in quotes")
-        }
-        if let option = command.surplusOption, !has(option) {
-            guard Files.kind(of: word) != nil else {
-                let kinds = PathKind.titles(of: option.takes)
-                return usage("does not expect \"\(word)\", and no file is called so: --\(option.name) takes \(kinds)")
-            }
-            let quote = word.contains(" ") ? "\"" : ""
-            return usage("does not expect \"\(word)\"", nearest: "--\(option.name) \(quote)\(word)\(quote)")
-        }
-        let paths = command.positionals.filter { if case .path = $0.kind { true } else { false } }
-        let one = paths.count == 1 ? ": it takes one \(paths[0].name), and what has blanks in it needs quotes" : ""
-        return usage("does not expect \"\(word)\"\(one)")
+        throw usage("does not expect \"\(words[command.positionals.count])\"")
     }
 
     private func check(_ option: Option) throws {

@@ -59,13 +59,11 @@ struct Option: Sendable {
     }
     /// The kinds of files that a path option accepts. If empty, the command checks the path itself.
     let takes: [PathKind]
-    /// Other names of the words that the option takes.
-    let otherWords: [String: String]
 
     init(
         _ name: String, _ kind: Kind, _ help: String, short: Character? = nil, default value: String? = nil,
         isRequired: Bool = false, isRepeatable: Bool = false, excludes: [String] = [],
-        needs: [Need] = [], takes: [PathKind] = [], otherWords: [String: String] = [:],
+        needs: [Need] = [], takes: [PathKind] = [],
         implied: (@Sendable (Arguments) -> String?)? = nil
     ) {
         self.name = name
@@ -77,7 +75,6 @@ struct Option: Sendable {
         self.isRepeatable = isRepeatable
         self.excludes = excludes
         self.takes = takes
-        self.otherWords = otherWords
         self.implied = implied
         self.needs = needs
     }
@@ -124,15 +121,12 @@ struct Positional: Sendable {
     let isRepeatable: Bool
     /// The kinds of files that the path accepts.
     let takes: [PathKind]
-    /// What other tools call the words that it takes.
-    let otherWords: [String: String]
 
     init(
         _ name: String, _ help: String, kind: Kind = .path, takes: [PathKind] = [], isRequired: Bool = true,
-        isRepeatable: Bool = false, otherWords: [String: String] = [:]
+        isRepeatable: Bool = false
     ) {
         self.takes = takes
-        self.otherWords = otherWords
         self.name = name
         self.kind = kind
         self.help = help

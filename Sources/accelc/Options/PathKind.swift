@@ -138,88 +138,40 @@ extension Arguments {
     }
 
     private func require(_ takes: [PathKind], _ path: String, _ argument: String) throws {
-        try refuseFolder(takes, path, argument)
-        try refusePart(takes, path)
-        let kinds = PathKind.kinds(of: path)
-        try refusePackagePart(takes, path, kinds)
+        let (kinds, found) = (PathKind.kinds(of: path), Files.kind(of: path))
+        func refusal(_ problem: String) -> RequestError {
+            RequestError("\(problem); \(command.name) takes \(PathKind.titles(of: takes)) \(argument)")
+        }
+        if takes == [.tensors], found == .folder { throw refusal("\(path) is a folder") }
+        if found == .file, let folder = folder(ofPart: path, kinds, takes) {
+            throw refusal("\(path) is one file of \(folder.isEmpty ? "." : folder)")
+        }
         guard let kind = kinds.first else {
-            if takes == [.package], [.file, .folder].contains(Files.kind(of: path)) {
-                throw RequestError(
-                    "\(path) is no package; \(command.name) takes \(PathKind.package.title) \(argument), as convert writes it"
-                )
-            }
-            // Values, text or standard input in place of a file.
-            let isNoName = path == "-" || path.contains { "=, ".contains($0) }
-            if takes == [.tensors], isNoName, Files.kind(of: path) == nil {
-                throw RequestError(
-                    "there is no file \(quoted(path)); \(command.name) takes \(PathKind.tensors.title) \(argument), with a tensor "
-                        + "for each input, and neither values nor text")
-            }
-            if let other = Files.kind(of: path), ![.file, .folder].contains(other) {
+            switch found {
+            case nil:
+                // Values, text or standard input in place of a file.
+                guard takes == [.tensors], path == "-" || path.contains(where: { "=, ".contains($0) }) else { return }
+                throw refusal("there is no file \(quoted(path))")
+            case .file, .folder:
+                guard takes == [.package] else { return }
+                throw refusal("\(path) is no package")
+            case let other?:
                 throw FormatError(file: path, reason: "expected a regular file or a folder, found \(other)")
             }
-            return
         }
         guard !kinds.contains(where: takes.contains) else { return }
-        var remedy = ""
-        if takes.contains(.package), kind == .checkpoint || kind == .gguf {
-            remedy = "; accelc convert \(shellWord(path)) makes one"
-        } else if takes == [.tensors], kind == .archive {
-            remedy = "; of NumPy's arrays, safetensors.numpy.save_file({\"NAME\": array}, \"FILE\") makes one in Python"
-        }
-        if let swapped = swapped(takes, kind) {
-            throw RequestError(
-                "\(path) is \(kind.title), and \(swapped.path) is none: give \(swapped.path) \(argument), and \(path) for "
-                    + "--\(swapped.option.name)")
-        }
-        throw RequestError(
-            "\(path) is \(kind.title); \(command.name) takes \(PathKind.titles(of: takes)) \(argument)\(remedy)")
+        throw refusal("\(path) is \(kind.title)")
     }
 
-    /// Returns the option that has what an argument takes, if it takes the kind of what the argument has.
-    private func swapped(_ takes: [PathKind], _ kind: PathKind) -> (option: Option, path: String)? {
-        // A recipe may also be a plan or the name of one, so that its option does not say what it takes.
-        for option in command.allOptions where option.takes.contains(kind) || kind == .recipe && option.name == "recipe"
-        {
-            for path in all(option)
-            where PathKind.kinds(of: path).contains(where: { takes.contains($0) && !option.takes.contains($0) }) {
-                return (option, path)
-            }
-        }
-        return nil
-    }
-
-    /// Refuses a folder in place of a file of tensors, with the files of tensors in it.
-    private func refuseFolder(_ takes: [PathKind], _ path: String, _ argument: String) throws {
-        guard takes == [.tensors], Files.kind(of: path) == .folder else { return }
-        // The weights of a model are no inputs.
-        let names = (try? Files.list(path)) ?? []
-        let isModel = names.contains { $0 == "config.json" || $0.hasSuffix(".index.json") }
-        let inside = isModel ? [] : names.filter { $0.hasSuffix(".safetensors") && !$0.hasPrefix("model") }.sorted()
-        let hint = inside.first.map { ", such as \(Files.trimmingSlashes(path))/\($0)" } ?? ""
-        throw RequestError(
-            "\(path) is a folder; \(command.name) takes \(PathKind.titles(of: takes)) \(argument): one file with a tensor for "
-                + "each input\(hint)")
-    }
-
-    /// Refuses a file of a package in place of the package.
-    private func refusePackagePart(_ takes: [PathKind], _ path: String, _ kinds: [PathKind]) throws {
+    /// Returns the folder of a model or package that a file is one of, where only the whole is accepted; nil for other files.
+    private func folder(ofPart path: String, _ kinds: [PathKind], _ takes: [PathKind]) -> String? {
+        let (name, folder) = (Files.name(of: path), Files.parentFolder(of: path) ?? ".")
+        let isOfModel =
+            ["config.json", "tokenizer.json", "generation_config.json"].contains(name)
+            || name.hasSuffix(".safetensors.index.json")
+        if isOfModel, takes.contains(.checkpoint) { return folder }
         let documents: [PathKind] = [.report, .recipe, .tensors]
-        guard takes.contains(.package), !kinds.contains(where: { documents.contains($0) && takes.contains($0) }),
-            Files.kind(of: path) == .file, let folder = Files.parentFolder(of: path),
-            AcceleratorPackage.looksLikePackage(at: folder)
-        else { return }
-        throw RequestError("\(path) is one file of a package: give its folder, \(folder)")
-    }
-
-    /// Refuses a file of a model's folder in place of the folder.
-    private func refusePart(_ takes: [PathKind], _ path: String) throws {
-        let name = Files.name(of: path)
-        let isPart = ["config.json", "tokenizer.json", "generation_config.json"].contains(name)
-        guard takes.contains(.checkpoint), isPart || name.hasSuffix(".safetensors.index.json"),
-            Files.kind(of: path) == .file
-        else { return }
-        let folder = Files.parentFolder(of: path) ?? "."
-        throw RequestError("\(path) is one file of a model: give its folder, \(folder.isEmpty ? "." : folder)")
+        let isAccepted = kinds.contains { documents.contains($0) && takes.contains($0) }
+        return takes.contains(.package) && !isAccepted && AcceleratorPackage.looksLikePackage(at: folder) ? folder : nil
     }
 }

@@ -93,7 +93,7 @@
 
         private func missing(_ problem: String, _ path: String, _ request: BackendRequest) -> AccelError {
             AccelError(
-                .unsupported, problem, at: path, hint: ExportBeside.command(request.package.path, "coreml", path))
+                .unsupported, problem, at: path, expected: ExportBeside.expected("coreml"))
         }
 
         private static func check(

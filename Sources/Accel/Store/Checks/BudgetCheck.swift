@@ -14,6 +14,6 @@ public struct BudgetCheck: UpdateCheck {
         guard let excess = candidate.profile.excesses(of: footprint).first else { return }
         throw AccelError(
             excess.resource == .package ? .storage : .memory, "the new version \(excess)",
-            at: "model \"\(candidate.name)\"", hint: "convert it with --profile \(excess.profile) to see it there")
+            at: "model \"\(candidate.name)\"", hint: "the profile \(excess.profile) has the limit")
     }
 }

@@ -153,8 +153,10 @@ struct CoreAIFunctionLowering {
             }
         }
         guard let decomposition = try node.decomposition(of: program) else {
-            let advice = CoreAIRules.advice[name].map { ": \($0)" } ?? ""
-            throw RequestError("\(name) \"\(node.label)\" cannot be expressed in Core AI\(advice)")
+            let reason = CoreAIRules.unsupported[name]
+            throw RequestError(
+                "\(name) \"\(node.label)\" cannot be expressed in Core AI\(reason.map { ": \($0)" } ?? "")",
+                code: reason?.code)
         }
         var sources = constants(of: decomposition)
         for (input, source) in zip(decomposition.inputs, inputs) { sources[input.value] = source }

@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelPrograms
 
 /// The operands of an operator, with the shape and type of its result.
@@ -42,11 +43,12 @@ enum CoreAIRules {
     static let byName = Dictionary(
         uniqueKeysWithValues: (elementwise + shapes + reductions + products).map { ($0.name, $0) })
 
-    /// What to do about operators that the format does not support.
-    static let advice = [
-        QuantizedLinear.name: "it has no rounding of activations by row: convert without --activations",
-        RoundRows.name: "it has no rows of codes: convert without --states int8",
-        WidenRows.name: "it has no rows of codes: convert without --states int8",
+    /// Why the format does not support these operators.
+    static let unsupported: [String: Diagnostic] = [
+        QuantizedLinear.name: Diagnostic(
+            "it has no rounding of activations by row", code: .activationsUnsupported),
+        RoundRows.name: Diagnostic("it has no rows of codes", code: .int8StatesUnsupported),
+        WidenRows.name: Diagnostic("it has no rows of codes", code: .int8StatesUnsupported),
     ]
 
     /// Operators that are computed in float32 in a float16 model even though they are decomposed: sums, small

@@ -40,7 +40,7 @@ extension CoreAIWeightLowering {
         let bits = encoding.codes.bits <= 3 ? 3 : 6
         guard encoding.codes.bits <= bits, let element = CoreAIElement(codeBits: bits) else {
             throw LoweringGap(
-                reason: "there are no \(encoding.codes.bits)-bit codes", alternative: "use 2, 3, 4, 5, 6 or 8 bits")
+                reason: "there are no \(encoding.codes.bits)-bit codes", candidates: ["int4", "int8"])
         }
         let codes = try stored("codes", encoding.codes.widened(to: bits).stream, shape, element)
         let entries = (0..<1 << bits).map { (code: Int) -> Float in
@@ -55,7 +55,7 @@ extension CoreAIWeightLowering {
         of weight: CompressedTensor, _ codes: BlockScaledCodes, _ element: CoreAIElement
     ) throws -> CoreAIValue {
         guard case .palette(let palette)? = weight.encoding, let scales = palette.scales else {
-            throw LoweringGap(reason: "its scales are unknown", alternative: "use int8")
+            throw LoweringGap(reason: "its scales are unknown", candidates: ["int8"])
         }
         // Rows that share a scale stay together where they divide the weight.
         let shared = codes.rowsPerScale > 1 && rows % codes.rowsPerScale == 0 ? codes.rowsPerScale : 1
@@ -72,7 +72,8 @@ extension CoreAIWeightLowering {
     mutating func palette(_ encoding: PaletteEncoding) throws -> CoreAIValue {
         guard let element = CoreAIElement(codeBits: encoding.codes.bits) else {
             throw LoweringGap(
-                reason: "there are no \(encoding.codes.bits)-bit codes", alternative: "use 1, 2, 3, 4, 6 or 8 bits")
+                reason: "there are no \(encoding.codes.bits)-bit codes",
+                candidates: ["palette:bits=4", "palette:bits=6", "palette:bits=8"])
         }
         let groups = encoding.groups(of: rows)
         let codes = try stored("codes", encoding.codes.stream, shape, element)
@@ -104,7 +105,7 @@ extension CoreAIWeightLowering {
         else {
             throw LoweringGap(
                 reason: "vectors of \(encoding.size) do not divide the last axis of \(shape)",
-                alternative: "use a palette for it")
+                candidates: ["palette"])
         }
         var sizes = shape
         sizes[axis] /= encoding.size
@@ -169,5 +170,5 @@ extension CoreAIWeightLowering {
 
     private static let gap = LoweringGap(
         reason: "kept weights with several scales, tables or a zero point have no operation",
-        alternative: "use sparse with float16, int8:axis=tensor or a palette without groups and scales")
+        candidates: ["sparse+float16", "sparse+int8:axis=tensor", "sparse+palette"])
 }

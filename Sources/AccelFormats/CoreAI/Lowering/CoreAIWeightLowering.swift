@@ -36,7 +36,7 @@ struct CoreAIWeightLowering {
         }
         switch weight.encoding {
         case nil:
-            throw LoweringGap(reason: "no operation of Core AI's holds it", alternative: "use int8 or a palette")
+            throw LoweringGap(reason: "no operation of Core AI's holds it", candidates: ["int8", "palette"])
         case .values(let type, let bytes): return try plain(type, bytes)
         case .affine(let affine): return try self.affine(affine)
         case .palette(let palette): return try self.palette(palette)

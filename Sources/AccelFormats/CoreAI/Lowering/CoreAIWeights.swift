@@ -54,8 +54,8 @@ struct CoreAIWeights {
         } catch let gap as LoweringGap {
             guard options.allowsFallback else {
                 throw RequestError(
-                    "\(words(on: name, weight.codec, gap)), in an export of the model, as a package keeps its schemes; "
-                        + ExportOption.addFallback)
+                    words(on: name, weight.codec, gap), code: .packageSchemeUnsupported,
+                    candidates: gap.candidates + [ExportOption.allowFallback.name])
             }
             fallback = "\(gap.reason), with what \(weight.codec.name) has lost"
             lowering = CoreAIWeightLowering(name, weight.shape.dimensions, floatType: options.floatType, self, builder)
@@ -68,7 +68,7 @@ struct CoreAIWeights {
     }
 
     private func words(on name: String, _ codec: any WeightCodec, _ gap: LoweringGap) -> String {
-        "weight \(quoted(name)) as \(codec.specification) cannot be written for Core AI: \(gap.reason); \(gap.alternative)"
+        "weight \(quoted(name)) as \(codec.specification) cannot be written for Core AI: \(gap.reason)"
     }
 
     /// Checks a weight that is not compressed yet, by lowering a few rows of zeros with its scheme.
@@ -94,7 +94,9 @@ struct CoreAIWeights {
                 CoreAIBuilder(floatType: options.floatType))
             _ = try scratch.value(of: weight)
         } catch let gap as LoweringGap {
-            refusals.add(plan.source.name, gap.reason, words(on: plan.source.name, codec, gap))
+            refusals.add(
+                plan.source.name, gap.reason, words(on: plan.source.name, codec, gap),
+                candidates: gap.candidates)
         }
         return result
     }

@@ -31,9 +31,8 @@ public struct CoreAISource: ModelSource {
         parts: [String], ignoredTensors: [String], allowsIdlePatterns: Bool
     ) throws -> SourceModel {
         throw RequestError(
-            "\(path): functions of Core AI models are not read back: take the model or the package that it was made from; "
-                + "verify --runtime coreai runs them, and decompress and diff read its weights",
-            status: .unavailable)
+            "\(path): functions of Core AI models are not read back", status: .unavailable, code: .functionsNotRead,
+            candidates: [CoreAIFormat.name])
     }
 
     public var weights: [SourceWeight] {

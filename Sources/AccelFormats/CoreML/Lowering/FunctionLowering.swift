@@ -182,10 +182,7 @@ struct FunctionLowering {
         var parts = ProgramBuilder(name: node.label)
         let values = node.inputs.enumerated().map { parts.input("\($0)", program.type(of: $1)) }
         guard let made = try node.operation.decomposed(values, in: &parts) else {
-            throw RequestError(
-                "\(subject) cannot be said in Core ML for \(options.target.rawValue)"
-                    + (Lowerings.byName[node.operation.name].map { ": it can from \($0.since.rawValue) on" }
-                        ?? Lowerings.advice[node.operation.name].map { ": \($0)" } ?? ""))
+            throw unsupported(node.operation, subject)
         }
         for (index, value) in made.enumerated() { parts.output("\(index)", value) }
         let decomposition = try parts.finish()
@@ -195,6 +192,16 @@ struct FunctionLowering {
         counts.decomposed[node.operation.name, default: 0] += 1
         try lower(decomposition, &sources, precisely: isPrecise)
         return decomposition.outputs.compactMap { sources[$0.value] }
+    }
+
+    /// The error for an operator that the target does not have.
+    private func unsupported(_ operation: any Operator, _ subject: String) -> RequestError {
+        let reason = Lowerings.unsupported[operation.name]
+        let since = Lowerings.byName[operation.name]?.since
+        return RequestError(
+            "\(subject) is not supported in Core ML for \(options.target.rawValue)\(reason.map { ": \($0)" } ?? "")",
+            code: since == nil ? reason?.code : .unsupportedByFormat,
+            candidates: since.map { [CoreMLExporter.target.candidate($0.rawValue)] } ?? [])
     }
 
     private mutating func operand(_ value: Value, _ sources: [Value: LoweredValue], as type: MILDataType?) throws

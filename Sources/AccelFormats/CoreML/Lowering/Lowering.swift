@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelPrograms
 
 /// A lowering rule: one operator to MIL operations.
@@ -55,12 +56,13 @@ enum Lowerings {
     static let all: [Lowering] = elementwise + reductions + shapes + products + memory
 
     static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
-    /// What to do about operators that no target supports.
-    static let advice = [
-        QuantizedLinear.name:
-            "Core ML rounds activations by fixed scales only, which accelc does not write; convert without --activations",
-        RoundRows.name: "it has no rows of codes; convert without --states int8",
-        WidenRows.name: "it has no rows of codes; convert without --states int8",
+    /// Why no target supports these operators.
+    static let unsupported: [String: Diagnostic] = [
+        QuantizedLinear.name: Diagnostic(
+            "Core ML rounds activations by fixed scales only, which accelc does not write",
+            code: .activationsUnsupported),
+        RoundRows.name: Diagnostic("it has no rows of codes", code: .int8StatesUnsupported),
+        WidenRows.name: Diagnostic("it has no rows of codes", code: .int8StatesUnsupported),
     ]
 
     /// Operators that are computed in float32 even if they are decomposed.

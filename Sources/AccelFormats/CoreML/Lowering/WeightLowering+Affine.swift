@@ -17,7 +17,7 @@ extension WeightLowering {
         guard encoding.codes.bits == 8, encoding.block >= lowered.columns, encoding.offsets == nil else {
             throw LoweringGap(
                 reason: "\(encoding.codes.bits)-bit blocks need iOS 18",
-                alternative: "use --target iOS18, int8, or palette:bits=4")
+                candidates: [CoreMLExporter.target.candidate("iOS18"), "int8", "palette:bits=4"])
         }
         let isWhole = encoding.scaleRows == 1
         let scales = try numbers(
@@ -54,7 +54,7 @@ extension WeightLowering {
             if lowered.type == .float16, let far = offsets.first(where: { abs($0) > 512 }) {
                 throw LoweringGap(
                     reason: "a block whose zero is \(far) steps away cannot say so in float16",
-                    alternative: "use --precision float32, int4 or a palette")
+                    candidates: [CoreMLExporter.precision.candidate("float32"), "int4", "palette"])
             }
             values.append(("offset", try numbers("\(lowered.name) offsets", lowered.type, offsets, grid.sizes)))
         }

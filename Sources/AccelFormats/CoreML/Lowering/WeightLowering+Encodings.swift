@@ -16,7 +16,8 @@ extension WeightLowering {
     ) throws -> MILValue {
         if type == .float16, let bad = floats.firstIndex(where: { abs($0) > 65504 }) {
             throw LoweringGap(
-                reason: "\(key) holds \(floats[bad]), too large for float16", alternative: "use --precision float32")
+                reason: "\(key) holds \(floats[bad]), too large for float16",
+                candidates: [CoreMLExporter.precision.candidate("float32")])
         }
         return try value(key, type, sizes) { type == .float16 ? ByteView(floats.halfBytes) : ByteView(floats) }()
     }
@@ -85,7 +86,7 @@ struct ScaleGrid {
         guard starts.count <= 8 * blocksPerRow else {
             throw LoweringGap(
                 reason: "blocks of \(block) that run over several axes of \(weightSizes) are no blocks of equal size",
-                alternative: "use int8 or a palette for it")
+                candidates: ["int8", "palette"])
         }
     }
 

@@ -8,7 +8,8 @@ extension WeightLowering {
     ) throws -> MILOperand {
         guard let type = MILDataType(codeBits: encoding.codes.bits) else {
             throw LoweringGap(
-                reason: "there are no \(encoding.codes.bits)-bit codes", alternative: "use 1, 2, 3, 4, 6 or 8 bits")
+                reason: "there are no \(encoding.codes.bits)-bit codes",
+                candidates: ["palette:bits=4", "palette:bits=6", "palette:bits=8"])
         }
         return options.target >= .iOS18
             ? try grouped(encoding, type, &lowered, in: &builder) : try oneTable(encoding, &lowered, in: &builder)
@@ -19,13 +20,15 @@ extension WeightLowering {
         _ encoding: PaletteEncoding, _ lowered: inout LoweredWeight, in builder: inout MILBuilder
     ) throws -> MILOperand {
         guard encoding.codes.bits != 3 else {
-            throw LoweringGap(reason: "3-bit codes need iOS 18", alternative: "use --target iOS18, or 2 or 4 bits")
+            throw LoweringGap(
+                reason: "3-bit codes need iOS 18",
+                candidates: [CoreMLExporter.target.candidate("iOS18"), "palette:bits=2", "palette:bits=4"])
         }
         guard encoding.tables.count == 1, encoding.scales == nil else {
             throw LoweringGap(
                 reason: encoding.scales == nil
                     ? "a table for each group needs iOS 18" : "scales beside a table need iOS 18",
-                alternative: "use --target iOS18, or one table for the tensor without scales")
+                candidates: [CoreMLExporter.target.candidate("iOS18"), "palette:bits=4"])
         }
         let bytes = encoding.codes.stream
         let indices = try value("\(lowered.name) codes", .uint8, [bytes.count]) { bytes }()
@@ -99,14 +102,15 @@ extension WeightLowering {
     ) throws -> MILOperand {
         guard options.target >= .iOS18 else {
             throw LoweringGap(
-                reason: "tables of vectors need iOS 18", alternative: "use --target iOS18, or palette:bits=4")
+                reason: "tables of vectors need iOS 18",
+                candidates: [CoreMLExporter.target.candidate("iOS18"), "palette:bits=4"])
         }
         let axis = lowered.sizes.lastIndex { $0 > 1 } ?? 0
         guard let type = MILDataType(codeBits: encoding.codes.bits), axis > 0, lowered.sizes[axis] % encoding.size == 0
         else {
             throw LoweringGap(
                 reason: "vectors of \(encoding.size) do not divide the last axis of \(lowered.sizes)",
-                alternative: "use a palette for it")
+                candidates: ["palette"])
         }
         var sizes = lowered.sizes
         sizes[axis] /= encoding.size

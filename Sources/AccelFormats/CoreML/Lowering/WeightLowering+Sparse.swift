@@ -53,7 +53,7 @@ extension WeightLowering {
     private static func gap(_ encoding: SparseEncoding) -> LoweringGap {
         LoweringGap(
             reason: "kept weights with several scales or tables have no operation",
-            alternative: "use sparse with float16, int8:axis=tensor or a palette without groups and scales")
+            candidates: ["sparse+float16", "sparse+int8:axis=tensor", "sparse+palette"])
     }
 
     /// For iOS 16 and 17: the kept values are plain numbers.
@@ -63,7 +63,7 @@ extension WeightLowering {
         guard case .values(let type, let bytes) = encoding.kept else {
             throw LoweringGap(
                 reason: "kept weights that are compressed need iOS 18",
-                alternative: "use --target iOS18, sparse+float16, or a scheme without sparse")
+                candidates: [CoreMLExporter.target.candidate("iOS18"), "sparse+float16"])
         }
         let bits = encoding.mask.stream
         let mask = try value("\(lowered.name) mask", .uint8, [bits.count]) { bits }()

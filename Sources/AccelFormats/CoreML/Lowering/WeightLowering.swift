@@ -72,8 +72,8 @@ struct WeightLowering {
             } catch let gap as LoweringGap {
                 guard options.allowsFallback else {
                     throw RequestError(
-                        "\(words(on: name, weight.codec, gap)), in an export of the model, as a package keeps its schemes; "
-                            + ExportOption.addFallback)
+                        words(on: name, weight.codec, gap), code: .packageSchemeUnsupported,
+                        candidates: gap.candidates + [ExportOption.allowFallback.name])
                 }
                 lowered.fallback = "\(gap.reason), with what \(weight.codec.name) has lost"
             }
@@ -86,8 +86,7 @@ struct WeightLowering {
     }
 
     private func words(on name: String, _ codec: any WeightCodec, _ gap: LoweringGap) -> String {
-        "weight \"\(name)\" as \(codec.specification) cannot be written for \(options.target.rawValue): \(gap.reason); "
-            + gap.alternative
+        "weight \"\(name)\" as \(codec.specification) cannot be written for \(options.target.rawValue): \(gap.reason)"
     }
 
     /// Checks a weight that is not compressed yet, by lowering a few rows of zeros with its scheme.
@@ -114,7 +113,9 @@ struct WeightLowering {
         do {
             _ = try scratch.compressed(known, &lowered, in: &scratchBuilder)
         } catch let gap as LoweringGap {
-            refusals.add(plan.source.name, gap.reason, words(on: plan.source.name, codec, gap))
+            refusals.add(
+                plan.source.name, gap.reason, words(on: plan.source.name, codec, gap),
+                candidates: gap.candidates)
         }
         return result
     }
@@ -159,7 +160,7 @@ struct WeightLowering {
         _ encoding: WeightEncoding?, _ lowered: inout LoweredWeight, in builder: inout MILBuilder
     ) throws -> MILOperand? {
         switch encoding {
-        case nil: throw LoweringGap(reason: "no operation of Core ML's holds it", alternative: "use int8 or a palette")
+        case nil: throw LoweringGap(reason: "no operation of Core ML's holds it", candidates: ["int8", "palette"])
         case .values: nil
         case .affine(let affine): try self.affine(affine, &lowered, in: &builder)
         case .palette(let palette): try self.palette(palette, &lowered, in: &builder)
@@ -294,7 +295,8 @@ struct LoweredWeight {
 /// The error for a storage scheme that a target does not support.
 struct LoweringGap: Error {
     let reason: String
-    let alternative: String
+    /// Schemes, and values of the exporter's options, that the target supports.
+    let candidates: [String]
 }
 
 extension StoredTensor {

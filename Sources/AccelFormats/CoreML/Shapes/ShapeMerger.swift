@@ -72,8 +72,8 @@ struct ShapeMerger {
 
     func refusal(_ name: String, _ reason: String) -> RequestError {
         RequestError(
-            "\(name): \(reason), so one function cannot have all the shapes: leave --shapes-as out, which makes a function "
-                + "of each (iOS 18), or export one shape at a time")
+            "\(name): \(reason), so one function cannot have all the shapes", code: .unsupportedByFormat,
+            candidates: [CoreMLExporter.shapes.candidate("functions")])
     }
 
     private static func location(of operation: MILOperation) -> String {

@@ -48,8 +48,7 @@ enum TorchAOMethod: QuantizationMethod {
             statement.sharing = try block.array().isEmpty ? .tensor : block.blockSharing()
         }
         try refuseUnusedZeros(layer, name, statement.sharing)
-        try description.refuseUnread(inertAttributes.under(attributes.path)) { _ in "quantize the original model again"
-        }
+        try description.refuseUnread(inertAttributes.under(attributes.path)) { _ in nil }
         return [statement]
     }
 

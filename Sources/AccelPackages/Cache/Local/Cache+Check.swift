@@ -63,36 +63,24 @@ extension Cache {
         }
         for key in folder.survey(.packages).digests {
             let path = folder.packagePath(key)
-            guard let reason = flaw(ofPackage: key, at: path, broken, repairing) else { continue }
-            damage.append(Damage(path: path, reason: reason))
+            guard let reason = flaw(ofPackage: key, at: path) else { continue }
+            damage.append(Damage(path: path, reason: repairing ? "\(reason): the folder was removed" : reason))
             if repairing { try folder.removePackage(path) }
         }
         return damage.sorted { $0.path < $1.path }
     }
 
-    /// Returns what is wrong with a package in place, and what makes it anew; nil if nothing is.
-    /// - Parameters:
-    ///   - broken: the paths of damaged blobs. A package may share its files with them.
-    ///   - isRemoved: the folder is removed.
-    private func flaw(ofPackage key: Digest, at path: String, _ broken: Set<String>, _ isRemoved: Bool) -> String? {
-        func sentence(_ flaw: String, isLost: Bool) -> String {
-            let remedy =
-                isLost
-                ? "a conversion makes the content anew, and \"accelc cache get\" the folder"
-                : "\"accelc cache get\" makes it anew"
-            return "\(flaw): \(isRemoved ? "the folder was removed" : "--repair removes the folder"); \(remedy)"
-        }
+    /// Returns what is wrong with a package in place; nil if nothing is.
+    private func flaw(ofPackage key: Digest, at path: String) -> String? {
         if let record = try? folder.record(key) {
             guard let changed = record.files.first(where: { !isWhole($0, in: path) }) else { return nil }
-            return sentence(
-                "its \(changed.path) is not the one that the record names",
-                isLost: broken.contains(folder.blobPath(changed.digest)))
+            return "its \(changed.path) is not the one that the record names"
         }
         do {
             try AcceleratorPackage(at: path).check()
             return nil
         } catch {
-            return sentence("\(error)", isLost: true)
+            return "\(error)"
         }
     }
 
@@ -158,7 +146,9 @@ extension Cache {
     /// - Throws: `RequestError` for a folder that is not a cache, or belongs to another user.
     public func requireUsable() throws {
         if let miss = readingMiss {
-            throw RequestError("\(root) is not used as a cache: \(miss.reason)", status: .unavailable)
+            throw RequestError(
+                "\(root) is not used as a cache: \(miss.reason)", status: .unavailable,
+                code: miss.reason.diagnostic.code)
         }
     }
 }

@@ -1,7 +1,14 @@
-import AccelByteIO
+package import AccelByteIO
 
 /// The marks of a cache folder: our `CACHEDIR.TAG` and `v1/format.json`. The tag is written first and the format last,
 /// both synced, so that an interruption or a power failure leaves a recognisable, incomplete cache.
+extension Diagnostic.Code {
+    /// A folder for the cache is that of another program.
+    package static let foreignCacheFolder: Self = "foreign-cache-folder"
+    /// Other users may determine what the cache holds.
+    package static let sharedCache: Self = "shared-cache"
+}
+
 extension CacheFolder {
     enum Standing: Equatable {
         case absent
@@ -9,7 +16,7 @@ extension CacheFolder {
         /// An empty folder, or only files that this tool creates: it can become a cache.
         case unfinished
         /// The folder of another program, with the reason.
-        case foreign(String)
+        case foreign(Diagnostic)
     }
 
     var standing: Standing {
@@ -21,15 +28,14 @@ extension CacheFolder {
         if isTagged, minimumReader != nil, Files.kindWithoutFollowing(top) == .folder { return .cache }
         guard let stranger = (isTagged ? foreignInTop : foreign).first else { return .unfinished }
         return .foreign(
-            "accelc has not made this folder, or not all of it (\(stranger)): name an empty or a new one by --cache or $ACCELC_CACHE"
-        )
+            Diagnostic("accelc has not made this folder, or not all of it (\(stranger))", code: .foreignCacheFolder))
     }
 
     /// The folder has the tag of an accelc cache.
     var isTagged: Bool { Files.holds(Self.tagText, at: tagPath) }
 
     /// Returns why this tool must not use the folder; nil if it may.
-    func unusableReason() -> String? {
+    func unusableReason() -> Diagnostic? {
         if case .foreign(let reason) = standing { return reason }
         if let minimum = minimumReader, minimum > 1 {
             return "\(formatPath) asks for a newer accelc; the cache is left alone"
@@ -38,15 +44,10 @@ extension CacheFolder {
     }
 
     /// Why other users may determine the content of the cache; nil if they may not.
-    private var distrust: String? {
-        let advice =
-            "give --trust-shared-cache, or set ACCELC_TRUST_SHARED_CACHE=1, where they are trusted with what models hold"
+    private var distrust: Diagnostic? {
         for path in [root, top] {
             guard let access = Files.access(of: path), let reason = Self.distrust(of: access) else { continue }
-            if access.owner != Files.user { return "\(path) \(reason): name another folder, or \(advice)" }
-            // Files that others created stay theirs when the folder is closed.
-            return "\(path) \(reason): \(advice); else empty it by \"accelc cache clear\" with that option, and run "
-                + "\"chmod go-w \(root)\""
+            return Diagnostic("\(path) \(reason)", code: .sharedCache, subject: path)
         }
         return nil
     }

@@ -1,4 +1,9 @@
-import AccelByteIO
+public import AccelByteIO
+
+extension Diagnostic.Code {
+    /// A cache server is one to read from only.
+    package static let serverTakesNoResults: Self = "server-takes-no-results"
+}
 
 /// A cache server with plain GET, HEAD and PUT of `URL/ac/KEY` (a record, as an `ActionResult`) and `URL/cas/SHA256` (a
 /// blob), as bazel-remote or any WebDAV folder provides. Blobs are verified before the local cache takes them; records
@@ -11,7 +16,7 @@ public final class RemoteCache: Sendable {
     public let isReadOnly: Bool
     private let authorization: String?
     private let transport: any RemoteTransport
-    private let warn: @Sendable (String) -> Void
+    private let warn: @Sendable (Diagnostic) -> Void
     private let state = Locked(State())
 
     private struct State {
@@ -36,7 +41,7 @@ public final class RemoteCache: Sendable {
     /// - Throws: `RequestError` for an invalid address.
     public init(
         url: String, transport: any RemoteTransport, isReadOnly: Bool = false, authorization: String? = nil,
-        warn: @escaping @Sendable (String) -> Void = { _ in }
+        warn: @escaping @Sendable (Diagnostic) -> Void = { _ in }
     ) throws {
         guard let address = ServerAddress(url) else {
             throw RequestError(
@@ -98,8 +103,9 @@ public final class RemoteCache: Sendable {
         }
         guard isFirst else { return }
         warn(
-            "results on the cache server \(name) are damaged, and a conversion makes them again\(isReadOnly ? "" : " and sends them"): "
-                + "the content of cas/\(example), for one, has another digest")
+            Diagnostic(
+                "results on the cache server \(name) are damaged, and a conversion makes them again\(isReadOnly ? "" : " and sends them"): "
+                    + "the content of cas/\(example), for one, has another digest"))
     }
 
     /// Why the server has not supplied a record that it may have; nil if it does not have it.
@@ -141,8 +147,9 @@ public final class RemoteCache: Sendable {
         }
         guard isFirst else { return }
         warn(
-            "the cache server \(name) answers with what is no record of accelc, and its results are made again: the content of "
-                + "ac/\(example), for one")
+            Diagnostic(
+                "the cache server \(name) answers with what is no record of accelc, and its results are made again: the content of "
+                    + "ac/\(example), for one"))
     }
 
     /// Adds a record to those to be sent.
@@ -208,7 +215,9 @@ public final class RemoteCache: Sendable {
         guard isFirst, !isBroken else { return }
         warn(
             Self.takesNone(status)
-                ? "the cache server \(name) takes no results: it answers PUT with status \(status); --remote-read-only sends none"
+                ? Diagnostic(
+                    "the cache server \(name) takes no results: it answers PUT with status \(status)",
+                    code: .serverTakesNoResults)
                 : "the cache server \(name) does not take all results: it answers PUT with status \(status)")
     }
 

@@ -1,0 +1,57 @@
+package import AccelByteIO
+import AccelPrograms
+
+extension Diagnostic.Code {
+    /// The format, or the chosen target, has no equal of a part of the model. The candidates are schemes, values of the exporter's options
+    /// (`ExportOption.candidate`), and the name of its flag for fallbacks.
+    package static let unsupportedByFormat: Self = "unsupported-by-format"
+    /// The same of a weight of a package, which keeps its schemes.
+    package static let packageSchemeUnsupported: Self = "package-scheme-unsupported"
+    /// The format has no operator that rounds activations.
+    package static let activationsUnsupported: Self = "activations-unsupported"
+    /// The format has no key/value caches of int8.
+    package static let int8StatesUnsupported: Self = "int8-states-unsupported"
+    /// The format has no models of the family, or not of this form. The candidates are formats that have.
+    package static let familyUnsupported: Self = "family-unsupported"
+    /// A tensor that the format needs belongs to a part of the model that was left out.
+    package static let partMissing: Self = "part-missing"
+    /// Functions of several parts or shapes of a model would have one name.
+    package static let severalFunctionsOfOneName: Self = "several-functions-of-one-name"
+}
+
+extension ExportOption {
+    /// Returns a value of the option as a candidate of a diagnostic.
+    func candidate(_ value: String) -> String { "\(name)=\(value)" }
+}
+
+extension RequestError {
+    /// The refusal of a package's weight whose scheme a format does not have. A model's weights are refused before they are compressed.
+    /// - Parameter reason: ends in what to use.
+    static func packageScheme(of weight: String, _ reason: String) -> RequestError {
+        RequestError(
+            "weight \(quoted(weight)): \(reason) in an export of the model, because a package keeps its schemes")
+    }
+}
+
+extension [FrozenProgram] {
+    /// Refuses functions that round activations, for a format that has no such operator.
+    /// - Parameter detail: more to say of the format, with a blank before it.
+    /// - Throws: `RequestError` if a function rounds activations.
+    func refuseRoundedActivations(in format: String, detail: String = "") throws {
+        guard !contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
+            throw RequestError(
+                "\(format): rounded activations cannot be expressed\(detail)", code: .activationsUnsupported)
+        }
+    }
+
+    /// Refuses what a format cannot express that has no operators, and whose decoders generate text.
+    /// - Throws: `RequestError` if a function rounds activations, or if a decoder takes whole texts.
+    func refuseInexpressible(in format: String, detail: String = "") throws {
+        try refuseRoundedActivations(in: format, detail: detail)
+        guard !contains(where: { $0.program.name == "decoder" && $0.program.states.isEmpty }) else {
+            throw RequestError(
+                "\(format): a decoder that takes whole texts, for vectors or labels, cannot be expressed",
+                code: .familyUnsupported, candidates: [CoreMLExporter.name])
+        }
+    }
+}
