@@ -19,7 +19,7 @@ enum SchemeNames {
     }
 
     /// Returns the form in which a scheme takes its options, as the end of an error.
-    static func form(of type: any WeightCodec.Type) -> String {
+    static func form(of type: CodecScheme) -> String {
         let options = type.options.filter { !$0.isFilledIn }.map {
             "\($0.name)=\($0.accepted.replacing(", ", with: "|"))"
         }

@@ -111,7 +111,7 @@ enum ConversionArguments {
     static let states = Option(
         "states", .words(StateStorage.allCases.map(\.rawValue)),
         "the element type of key/value caches; float16 halves their memory, int8 takes a byte a number and 4 a row for its "
-            + "scale; keys and values are rounded where they are written", default: StateStorage.float32.rawValue,
+            + "scale; keys and values are rounded where they are written", default: StateStorage.float32.rawValue
     ).setting(.states) { $0.states = $1[$2].flatMap(StateStorage.init) ?? .float32 }
 
     /// The table, in the order of help pages.

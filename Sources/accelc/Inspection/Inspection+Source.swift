@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelFormats
+import AccelPackages
 import AccelPrograms
 import AccelTensors
 
@@ -17,11 +18,14 @@ extension Inspection {
             let parameters = Dictionary(
                 model.programs.flatMap { $0.constants.filter(\.isWeight).map { ($0.name, $0.shape.count) } }
             ) { first, _ in first }
-            sections[0] += "\n  family \(model.family), "
+            sections[0] +=
+                "\n  family \(model.family), "
                 + Wording.count(parameters.values.reduce(0, +), "parameter")
             let assets = try source.assets
             let tokens = TextTokens.summary { name in
-                try assets.first { $0.name == name }.map { JSONField(try JSON.parse($0.content, file: name), file: name) }
+                try assets.first { $0.name == name }.map {
+                    JSONField(try JSON.parse($0.content, file: name), file: name)
+                }
             }
             if let tokens { sections[0] += "\n  text: \(tokens)" }
             for program in model.programs {
