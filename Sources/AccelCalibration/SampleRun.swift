@@ -33,15 +33,20 @@ final class SampleRun {
     private let weightNames: [String]
     private let lanes: [ExecutorLane]
     /// The values of each chunk at the weight that was reached.
-    private let store = SampleStore()
+    private let store: SampleStore
     /// The weight that all chunks have reached; nil for the beginning.
     private var reached: Int?
     private var live: [Int: [LiveMemory]] = [:]
 
     /// Prepares the run.
-    /// - Parameter held: bytes of other data that are in memory at the same time.
+    /// - Parameters:
+    ///   - held: bytes of other data that are in memory at the same time.
+    ///   - window: the memory for values between two weights, in bytes; a file has the rest.
     /// - Throws: `RequestError` (unavailable) if a chunk of the samples does not fit into the remaining memory.
-    init(_ samples: CalibrationSamples, besides held: Int = 0, threads: Int) throws {
+    init(
+        _ samples: CalibrationSamples, besides held: Int = 0, window: Int = SampleStore.window, threads: Int
+    ) throws {
+        store = SampleStore(limit: window)
         self.threads = threads
         // All chunks share one copy of the weights, and those of one size a function.
         let sizes = samples.chunks.map(\.bindings)
@@ -52,7 +57,7 @@ final class SampleRun {
         functions = program.functions
         let laneCount = max(1, min(threads, samples.chunks.count))
         let largest = program.functions.map(\.arenaBytes).max() ?? 0
-        arenaBytes = MachineMemory.sum([largest * laneCount, SampleStore.window])
+        arenaBytes = MachineMemory.sum([largest * laneCount, window])
         try MachineMemory.require(
             MachineMemory.sum([arenaBytes, held]),
             for: "calibration with \(samples.count) samples of \(samples.part.name)")

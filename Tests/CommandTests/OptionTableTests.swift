@@ -129,19 +129,6 @@ struct OptionTableTests {
     func sizes(_ text: String, _ bytes: Int?) { #expect(Text.parseBytes(text) == bytes) }
 
     @Test(
-        "A number with a unit where none belongs is told apart from it, and a time is told in seconds",
-        arguments: [
-            ("25dB", "25", nil), ("4 bits", "4", nil), ("4-bit", "4", nil), ("5m", "5", "300"),
-            ("1.5 h", "1.5", "5400"),
-            ("500ms", "500", "0.5"), ("25", nil, nil), ("dB", nil, nil), ("-1s", nil, nil), ("1e99", nil, nil),
-            ("0s", "0", nil), ("1.2.3m", nil, nil),
-        ] as [(String, String?, String?)])
-    func units(_ text: String, _ number: String?, _ seconds: String?) {
-        #expect(Text.number(withUnit: text) == number)
-        #expect(Text.seconds(of: text) == seconds)
-    }
-
-    @Test(
         "Byte counts print in the unit that they fill",
         arguments: [
             (0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"),

@@ -224,7 +224,7 @@ struct MLXTests {
             let encoded = try source.model().encoded
             var count = 0
             for weight in exported.program.weights.map(\.tensor) where weight.codec.name == codec.name {
-                let read = try #require(encoded[weight.name])
+                let read = try #require(encoded[weight.name]).tensor()
                 #expect(read.codec.values == weight.codec.values && read.sections == weight.sections, "\(weight.name)")
                 // By MLX's formula.
                 let layer = weight.name.dropLast(".weight".count)

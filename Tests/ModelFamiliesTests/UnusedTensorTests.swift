@@ -50,7 +50,7 @@ struct UnusedTensorTests {
         var passed: [String] = []
         for weight in names.used {
             for (kind, name) in CompanionTensors.names(for: weight) where checkpoint[name] == nil {
-                if case .companion(kind.name, _)? = Self.refusal(of: name, by: names) {
+                if case .companion(kind.name)? = Self.refusal(of: name, by: names) {
                     kinds.insert(kind.name)
                 } else {
                     passed.append(name)
