@@ -18,7 +18,7 @@ final class SampleRun {
     let sampleCount: Int
     let threads: Int
     /// The memory of the lanes and of the stored values, in bytes.
-    let arenaBytes: Int
+    private(set) var arenaBytes: Int
     private let functions: [FunctionPlan]
     /// The index of each chunk's function.
     private let functionOfChunk: [Int]
@@ -57,10 +57,7 @@ final class SampleRun {
         functions = program.functions
         let laneCount = max(1, min(threads, samples.chunks.count))
         let largest = program.functions.map(\.arenaBytes).max() ?? 0
-        arenaBytes = MachineMemory.sum([largest * laneCount, window])
-        try MachineMemory.require(
-            MachineMemory.sum([arenaBytes, held]),
-            for: "calibration with \(samples.count) samples of \(samples.part.name)")
+        arenaBytes = largest * laneCount
         weightNames = program.weights.map(\.name)
         let calls = program.functions.map { function in
             function.calls.indices.filter { function.calls[$0].multipliedWeight != nil }
@@ -86,6 +83,14 @@ final class SampleRun {
         states = samples.chunks.map { stored($0.states) }
         let model = PreparedModel(program)
         lanes = try (0..<laneCount).map { _ in try ExecutorLane(model, threads: max(1, threads / laneCount)) }
+        let values = try weights.indices.map { weight in
+            let live = try live(at: weight).map(\.byteCount)
+            return MachineMemory.sum(functionOfChunk.map { live[$0] })
+        }
+        arenaBytes = MachineMemory.sum([arenaBytes, min(values.max() ?? 0, window)])
+        try MachineMemory.require(
+            MachineMemory.sum([arenaBytes, held]),
+            for: "calibration with \(samples.count) samples of \(samples.part.name)")
     }
 
     // MARK: - Weights

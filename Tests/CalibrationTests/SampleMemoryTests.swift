@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelPrograms
 import AccelTensors
+import AccelWeightCompression
 import TestSupport
 import Testing
 
@@ -26,9 +27,11 @@ struct SampleMemoryTests {
     func window(bytes: Int) throws {
         let digits = try Digits()
         let (few, many) = (try digits.samples(0..<32), try digits.samples(0..<96))
-        #expect(
-            try SampleRun(few[0], window: bytes, threads: 2).arenaBytes
-                == SampleRun(many[0], window: bytes, threads: 2).arenaBytes)
+        let (one, three) = (
+            try SampleRun(few[0], window: bytes, threads: 2).arenaBytes,
+            try SampleRun(many[0], window: bytes, threads: 2).arenaBytes
+        )
+        #expect(three >= one && three - one <= bytes)
         let (usual, run) = (try SampleRun(many[0], threads: 1), try SampleRun(many[0], window: bytes, threads: 2))
         #expect(run.chunks.count > 2)
         for weight in run.weights.indices {
