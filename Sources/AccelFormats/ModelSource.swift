@@ -132,7 +132,7 @@ public struct SourceWeight: Sendable {
     public let storedBits: Int
     /// Bits of the codes for one weight, without scales and tables.
     public let codeBits: Double
-    /// Decodes the values: a view of the file for plain numbers, else new memory.
+    /// Decodes the values: a view of the file for plain numbers, else new memory. Fails if the file's codes are no encoding.
     public let values: @Sendable () throws -> StoredTensor
 
     /// A weight with a function that decodes its values.
@@ -141,7 +141,8 @@ public struct SourceWeight: Sendable {
         values: @escaping @Sendable () throws -> StoredTensor
     ) {
         (self.name, self.shape, self.scheme) = (name, shape, scheme)
-        (self.storedBits, self.codeBits, self.values) = (storedBits, codeBits, values)
+        (self.storedBits, self.codeBits) = (storedBits, codeBits)
+        self.values = { try values().resident() }
     }
 
     /// An uncompressed tensor of a file.

@@ -51,7 +51,7 @@ struct EditedPlanTests {
                 #expect(
                     refused.errors.contains(
                         "stores \(weight) as \(scheme), and its statistics are those for int")
-                        && refused.errors.contains("Give samples with --calibrate FILE"), "\(refused.errors)")
+                        && refused.errors.contains("--calibrate FILE"), "\(refused.errors)")
                 let made = try convert(other, Self.samples, in: folder)
                 #expect(made.status == 0, "\(made.errors)")
             }

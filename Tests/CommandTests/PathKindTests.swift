@@ -89,7 +89,7 @@ struct PathKindTests {
                         let isFolder = takes == [.tensors] && Files.kind(of: "\(folder)/\(path)") == .folder
                         let title = isFolder ? "a folder" : kind.title
                         // What follows is the end, or a remedy.
-                        let ends = isFolder ? [": one file"] : ["\n", "; "]
+                        let ends = ["\n", "; "]
                         #expect(
                             result.errors.hasPrefix("accelc: error: \(path) is \(title); \(command.name) takes ")
                                 && ends.contains { result.errors.contains(" \(place)\($0)") },

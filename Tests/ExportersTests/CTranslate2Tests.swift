@@ -188,9 +188,9 @@ struct CTranslate2Tests {
 
     /// A fixture, a scheme, a file that is changed before, with the old and the new text, and what the refusal says.
     private static let refusals: [(fixture: String, scheme: String, change: [String], words: [String])] = [
-        ("llama_llama3", "palette:bits=4", [], ["palette", "--quantization int8"]),
-        ("llama_llama3", "int8", [], ["cannot express int8", "--quantization int8"]),
-        ("llama_llama3", "sparse:target=0.5+float16", [], ["sparse", "--quantization float16"]),
+        ("llama_llama3", "palette:bits=4", [], ["palette", "quantization=int8"]),
+        ("llama_llama3", "int8", [], ["cannot express int8", "quantization=int8"]),
+        ("llama_llama3", "sparse:target=0.5+float16", [], ["sparse", "quantization=float16"]),
         ("gpt2_small", "stored", [], ["\"gpt2\"", "whisper, bert"]),
         ("bert_base", "stored", [], ["no tokenizer.json, vocab.json or vocab.txt"]),
         ("llama_yarn", "stored", [], ["\"yarn\"", "default, linear, llama3"]),
@@ -219,7 +219,8 @@ struct CTranslate2Tests {
                 _ = try CTranslate2Exporter(.stored).check(model.planned)
                 Issue.record("\(fixture) \(scheme) is accepted")
             } catch let error as any ReportedError {
-                for word in words { #expect(error.description.contains(word), "\(error)") }
+                let said = ([error.description] + error.diagnostic.candidates).joined(separator: " ")
+                for word in words { #expect(said.contains(word), "\(said)") }
             }
         }
     }

@@ -267,7 +267,7 @@ struct QuantizedLawTests {
         #expect(refusal("tensor", document("W4A8_AWQ"))?.contains("W4A8_AWQ") == true)
         #expect(
             refusal("tensor", document("FP8", #", "rotation": 1"#))?.contains(
-                "hf_quant_config.json:quantization.rotation") == true)
+                "hf_quant_config.json, field quantization.rotation") == true)
     }
 
     @Test("the metadata of torchao's files are checked against the tensors")

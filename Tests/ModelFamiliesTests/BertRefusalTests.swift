@@ -129,7 +129,7 @@ struct BertRefusalTests {
         #expect(throws: RequestError.self) { try program.freezing(ShapeBindings(["batch": 1, "sequence": 41])) }
         #expect(
             throws: RequestError(
-                "dimension sequence has no number; give every dimension one, e.g. --shape batch=1,sequence=40")
+                "dimension sequence has no number", code: .dimensionsUnbound, candidates: ["batch=1,sequence=40"])
         ) { try program.freezing(ShapeBindings(["batch": 1])) }
     }
 

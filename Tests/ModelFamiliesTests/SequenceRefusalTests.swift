@@ -102,7 +102,9 @@ struct SequenceRefusalTests {
         let error = #expect(throws: RequestError.self) {
             try RunPlan(model.program, FunctionInputs(tensors, file: "f"))
         }
-        #expect(error?.diagnostic.code == .functionNotChosen && error?.diagnostic.candidates == ["encoder"])
+        #expect(
+            error?.diagnostic.code == .functionNotChosen
+                && error?.diagnostic.candidates.first?.hasPrefix("encoder") == true)
         for function in ["encoder", "cross_kv"] {
             let steps = try RunPlan(model.program, FunctionInputs(tensors, file: "f"), function: function).steps
             #expect(steps.map(\.inputs.count) == [1])

@@ -175,7 +175,7 @@ struct CacheUpkeepTests {
             let found = try cache.check()
             #expect(found.map(\.path).contains(path))
             let reason = found.first { $0.path == path }?.reason ?? ""
-            #expect(reason.contains(": --repair removes the folder"), "\(reason)")
+            #expect(reason.contains("is not the one that the record names"), "\(reason)")
             let repaired = try cache.check(repairing: true).first { $0.path == path }?.reason ?? ""
             #expect(repaired.contains(": the folder was removed"), "\(repaired)")
             #expect(Files.kind(of: path) == nil)

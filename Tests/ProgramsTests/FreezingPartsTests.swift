@@ -48,27 +48,28 @@ struct FreezingPartsTests {
 
     @Test("Every dimension without a number is named at once, with options to paste that give all")
     func unbound() throws {
-        func refusal(_ bindings: [ShapeBindings]) throws -> String {
+        func refusal(_ bindings: [ShapeBindings]) throws -> Diagnostic {
             let parts = try Self.parts()
-            return (#expect(throws: RequestError.self) { try parts.freezing(bindings) })?.description ?? ""
+            return try #require(#expect(throws: RequestError.self) { try parts.freezing(bindings) }?.diagnostic)
         }
         for bindings in [
             [ShapeBindings(["batch": 3])], [], [ShapeBindings(["frames": 3])], [ShapeBindings(["length": 3])],
         ] {
-            let text = try refusal(bindings)
+            let diagnostic = try refusal(bindings)
+            let text = diagnostic.text
             let given = Set(bindings.flatMap(\.numbers.keys))
             for name in ["batch", "frames", "length"] {
                 #expect(text.contains("\(name) (of ") == !given.contains(name), "\(text)")
             }
-            let options = text.components(separatedBy: "--shape ").dropFirst()
-            let shapes = try options.map { try ShapeBindings(parsing: $0.trimmingCharacters(in: .whitespaces)) }
+            let shapes = try diagnostic.candidates.map { try ShapeBindings(parsing: $0) }
             #expect(try !Self.parts().freezing(shapes).isEmpty, "\(text)")
         }
         // A number that only another part has does not help.
         #expect(
             try refusal([ShapeBindings(["batch": 1, "frames": 30]), ShapeBindings(["batch": 2, "frames": 30])])
-                == "dimension length (of decoder) has no number; give every dimension one, e.g. "
-                + "--shape batch=1,frames=30,length=1 --shape batch=2,frames=30,length=1")
+                == Diagnostic(
+                    "dimension length (of decoder) has no number", code: .dimensionsUnbound,
+                    candidates: ["batch=1,frames=30,length=1", "batch=2,frames=30,length=1"]))
     }
 
     @Test("Bindings about different parts complete each other")
