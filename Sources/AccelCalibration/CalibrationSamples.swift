@@ -143,7 +143,8 @@ private struct SampleCutter {
         guard let mask, mask.shape.rank == 2, case .int64(let flags) = mask.elements,
             mask.shape.dimensions[0] == samples
         else {
-            (length, self.mask, positions) = (nil, nil, 1)
+            (length, self.mask) = (nil, nil)
+            positions = Self.positions(of: part, inputs, samples: samples)
             return
         }
         self.mask = flags.map { $0 != 0 }
@@ -154,6 +155,16 @@ private struct SampleCutter {
         let dimensions = counted.map { part.type(of: $0.value).dimensions } ?? []
         length = dimensions.count == 2 && dimensions[0].name == batch ? dimensions[1].name : nil
     }
+
+    /// The positions of a sample: its tokens, or about as many as the elements of its largest input fill.
+    private static func positions(of part: Program, _ inputs: [String: HostTensor], samples: Int) -> Int {
+        let tokens = part.input(.tokens).flatMap { inputs[$0.name] }.map { $0.shape.count / max(samples, 1) }
+        let elements = inputs.values.map { $0.shape.count / max(samples, 1) }.max() ?? 1
+        return max(tokens ?? (elements + elementsOfPosition - 1) / elementsOfPosition, 1)
+    }
+
+    /// The elements of sound or of a picture that count as one position.
+    private static let elementsOfPosition = 256
 
     func chunks(of positionsAtOnce: Int) -> [CalibrationSamples.Chunk] {
         guard let batch, samples > 0 else {

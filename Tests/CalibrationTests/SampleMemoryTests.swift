@@ -15,7 +15,9 @@ struct SampleMemoryTests {
         func fill(_ number: Int, _ count: Int, _ value: UInt8) throws {
             try store.store(number, count: count) { $0.initializeMemory(as: UInt8.self, repeating: value) }
         }
-        func value(_ number: Int, _ count: Int) throws -> Set<UInt8> { try store.read(number, count: count) { Set($0) } }
+        func value(_ number: Int, _ count: Int) throws -> Set<UInt8> {
+            try store.read(number, count: count) { Set($0) }
+        }
         for number in 0..<5 { try fill(number, 40, UInt8(number)) }
         for number in 0..<5 { #expect(try value(number, 40) == [UInt8(number)]) }
         // Larger and smaller ones take their places.

@@ -122,11 +122,12 @@ public final class ModelDigests: Sendable {
     /// Returns whether an address is within a map of the model. Maps keep their addresses while this value lives; other
     /// memory may be reused, but no other process writes to it.
     private func isMapped(_ range: MemoryRange) -> Bool {
-        !range.isDerived && files.contains { file in
-            guard let first = file.tensors.first, let last = file.tensors.last else { return false }
-            let (start, end) = (MemoryRange(first.bytes).start, MemoryRange(last.bytes))
-            return range.start >= start && range.start < end.start + UInt(end.count)
-        }
+        !range.isDerived
+            && files.contains { file in
+                guard let first = file.tensors.first, let last = file.tensors.last else { return false }
+                let (start, end) = (MemoryRange(first.bytes).start, MemoryRange(last.bytes))
+                return range.start >= start && range.start < end.start + UInt(end.count)
+            }
     }
 
     /// Returns a private copy of a tensor, whose bytes have the known digest. Bytes that are computed are computed once.
