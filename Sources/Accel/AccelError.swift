@@ -46,7 +46,7 @@ public struct AccelError: ReportedError, Equatable {
     public var location: String
     /// The needed type, shape, version or number, e.g. `F32[1,4]`; nil if the error is about something else.
     public var expected: String?
-    /// What there is instead, e.g. `F32[1,5]`; nil if the error is about something else, or nothing is there.
+    /// The found type, shape, version or number, e.g. `F32[1,5]`; nil if the error is about something else, or nothing is there.
     public var found: String?
     /// Advice, or the name that was probably meant.
     public var hint: String?

@@ -26,7 +26,7 @@ extension ByteReader {
     }
 
     /// Reads a count of items that take at least `minimumBytes` each. A count that exceeds the remaining bytes is
-    /// refused, so that a file cannot request more memory than its own size.
+    /// rejected, so that a file cannot request more memory than its own size.
     public mutating func count(_ what: String, minimumBytes: Int = 1) throws(FormatError) -> Int {
         let start = position
         let number = try variable(what)

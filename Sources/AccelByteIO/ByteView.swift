@@ -95,7 +95,7 @@ public struct ByteView: @unchecked Sendable {
     /// Why derived bytes could not be computed; nil if all that were read could.
     package var failure: (any Error)? { isDerived ? unsafeDowncast(owner, to: DerivedBytes.self).failure : nil }
 
-    /// Where the bytes are: views of equal places and counts have equal bytes, while both live.
+    /// The location of the bytes: views of equal locations and counts have equal bytes, while both live.
     package var identity: (owner: ObjectIdentifier?, start: UInt) {
         switch place {
         case .memory(let start): (nil, UInt(bitPattern: start))
@@ -201,11 +201,11 @@ public final class ByteBuffer: @unchecked Sendable {
     /// The allocated block around the buffer; nil for a large buffer, which is mapped from the system, zeroed lazily, and unmapped at
     /// the end.
     private let block: UnsafeMutableRawPointer?
-    /// Of the first byte, as kernels read vectors.
+    /// The alignment of the first byte, as kernels read vectors.
     private static let alignment = 64
     static let mappedBytes = 1 << 21
-    /// Of those that a request asks for, as a model's states and values. Many of them are never touched, so that zeroing
-    /// them at once would be most of the work of opening a model.
+    /// The size in bytes from which memory of requests is mapped, as a model's states and values. Much of it is never touched, so zeroing
+    /// it at once would be most of the work of opening a model.
     static let mappedBytesOfRequests = 1 << 16
 
     /// Creates a buffer. Traps if there is no memory.

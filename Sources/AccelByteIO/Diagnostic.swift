@@ -17,7 +17,7 @@ public struct Diagnostic: Equatable, Sendable {
     public var subject: String?
     /// The needed type, shape, version or number.
     public var expected: String?
-    /// What there is instead.
+    /// The found type, shape, version or number.
     public var found: String?
     /// The names or values that are possible instead, the most likely first.
     public var candidates: [String]

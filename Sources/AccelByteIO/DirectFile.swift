@@ -56,7 +56,7 @@ final class DirectFile {
         request.pointee.aio_nbytes = bytes.count
         request.pointee.aio_sigevent.sigev_notify = Int32(SIGEV_NONE)
         buffered = 0
-        // The system may have no room for the request.
+        // The system may lack the resources for the request.
         guard aio_write(request) == 0 else {
             guard writeNow(bytes) else { return false }
             offset += bytes.count
@@ -109,7 +109,7 @@ final class DirectFile {
             lseek(descriptor.number, off_t(offset), SEEK_SET) == offset && descriptor.writeAll(bytes)
         }
         if write() { return true }
-        // Some file systems accept the descriptor but refuse the writes; or an odd number of bytes was written.
+        // Some file systems accept the descriptor but reject the writes; or an odd number of bytes was written.
         guard errno == EINVAL else { return false }
         cp_go_through_cache(descriptor.number)
         return write()

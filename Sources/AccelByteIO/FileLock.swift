@@ -82,7 +82,7 @@ public final class FileLock: Sendable {
         return flock(descriptor, LOCK_EX | LOCK_NB) != 0
     }
 
-    /// Returns whether a second lock of a file is refused in a folder, as it should be; some network file systems grant
+    /// Returns whether a second lock of a file is rejected in a folder, as it should be; some network file systems grant
     /// all locks.
     public static func areEffective(in folder: String) -> Bool {
         let name = String(UInt64.random(in: .min ... .max), radix: 16)

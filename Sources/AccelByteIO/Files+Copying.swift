@@ -93,7 +93,7 @@ extension Files {
     }
 
     /// Gives a copy its name, in a short time whatever its size is.
-    /// - Returns: nil if the system refuses, with the reason in errno.
+    /// - Returns: nil if the system calls fail, with the reason in errno.
     private static func startCopy(_ source: String, to target: String, mode: UInt16, mayLink: Bool) -> StartedCopy? {
         if clone(source, to: target, mode: mode) { return StartedCopy(method: .clone, number: -1) }
         if mayLink, link(source, target) == 0 { return StartedCopy(method: .link, number: -1) }

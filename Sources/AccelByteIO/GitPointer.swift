@@ -2,6 +2,6 @@
 package enum GitPointer {
     /// The text that it begins with.
     package static let start = "version https://git-lfs"
-    /// What a user who gives one is told.
+    /// The advice for a user who passes a pointer.
     package static let advice = "this is a Git LFS pointer, not the file itself; fetch it with `git lfs pull`"
 }

@@ -133,7 +133,7 @@ struct ControlGroup {
     /// Version 1 has a number near 2^63 for no limit.
     private static let unlimited = 1 << 60
 
-    /// The bytes that its processes may still take; nil without a limit. Pages of files that are not in use make room.
+    /// The bytes that its processes may still take; nil without a limit. Pages of files that are not in use count as free.
     var free: Int? {
         guard let limit, let used = number(names.used) else { return nil }
         let inactive = MachineMemory.lines("\(folder)/memory.stat").first { $0.hasPrefix(names.inactive) }

@@ -1,4 +1,4 @@
-/// Several errors of one request, which are told together.
+/// Several errors of one request, which are reported together.
 public struct ReportedErrors: ReportedError {
     /// The errors, in the order of the request; at least two.
     public let errors: [any ReportedError]
@@ -14,7 +14,7 @@ extension ReportedError {
     package var singles: [any ReportedError] { (self as? ReportedErrors)?.errors ?? [self] }
 }
 
-/// Collects the mistakes of one request, so that one run tells all of them.
+/// Collects the mistakes of one request, so that one run reports all of them.
 ///
 ///     var mistakes = Mistakes()
 ///     let rules = try fields.compactMap { field in try mistakes.collecting { try Rule(field) } }

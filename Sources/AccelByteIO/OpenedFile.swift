@@ -39,7 +39,7 @@ public struct FileContent: Sendable {
     public let identity: FileIdentity
 
     /// Reads a file once.
-    /// - Parameter limit: the largest size; a larger file is refused before it is read.
+    /// - Parameter limit: the largest size; a larger file is rejected before it is read.
     /// - Throws: `FormatError` for a file that is too large, not regular, or shortened while it is read; `RequestError`
     ///   (unavailable) if it cannot be read.
     public init(_ path: String, atMost limit: Int) throws {

@@ -92,7 +92,7 @@ enum SystemPages {
     static func unmap(_ pages: UnsafeMutableRawPointer, _ count: Int) { munmap(pages, count) }
 
     /// Replaces pages by zeroed ones, which take memory when they are next touched.
-    /// - Returns: false if the system refuses.
+    /// - Returns: false if the system call fails.
     static func renew(_ pages: UnsafeMutableRawPointer, _ count: Int) -> Bool {
         #if canImport(Darwin)
             let flags = MAP_PRIVATE | MAP_ANON | MAP_FIXED

@@ -1,7 +1,7 @@
 // Searches without regular expressions: these and the generic searches beside them would bring 1.3 MB into the C library.
 
 extension StringProtocol {
-    /// The first place of a text; nil if there is none, or if it is empty.
+    /// Returns the range of the first occurrence of a text; nil if there is none, or if the text is empty.
     package func place(of text: String) -> Range<Index>? {
         guard !text.isEmpty else { return nil }
         var start = startIndex

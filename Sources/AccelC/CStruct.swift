@@ -8,14 +8,14 @@ struct CStruct<Content: BitwiseCopyable> {
     private let start: UnsafeMutableRawPointer
     private let size: Int
 
-    /// A struct to change some fields of. nil if it has no room for any.
+    /// A struct to change some fields of. nil if its size includes no field.
     init?(changing pointer: UnsafeMutablePointer<Content>) {
         start = UnsafeMutableRawPointer(pointer)
         size = min(Int(start.loadUnaligned(as: UInt32.self)), MemoryLayout<Content>.size)
         guard size > MemoryLayout<UInt32>.size else { return nil }
     }
 
-    /// A struct to fill in; its known fields are zero from now on. nil if it has no room for any.
+    /// A struct to fill in; its known fields are zero from now on. nil if its size includes no field.
     init?(filling pointer: UnsafeMutablePointer<Content>) {
         self.init(changing: pointer)
         let header = MemoryLayout<UInt32>.size

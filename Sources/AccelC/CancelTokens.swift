@@ -61,7 +61,7 @@ final class CancelTokens: @unchecked Sendable {
         return true
     }
 
-    /// What tells whether a token was requested; nil for NULL.
+    /// Returns a function that reports whether a token was requested; nil for NULL.
     /// - Throws: `AccelError` (invalid) if there is no such token.
     func poll(_ pointer: OpaquePointer?) throws(AccelError) -> (@Sendable () -> Bool)? {
         guard let pointer else { return nil }
@@ -94,7 +94,7 @@ final class CancelTokens: @unchecked Sendable {
     }
 }
 
-/// What tells whether a token was requested; nil for NULL.
+/// Returns a function that reports whether a token was requested; nil for NULL.
 /// - Throws: `AccelError` (invalid) if there is no such token.
 package func cancelPoll(_ pointer: OpaquePointer?) throws(AccelError) -> (@Sendable () -> Bool)? {
     try CancelTokens.all.poll(pointer)

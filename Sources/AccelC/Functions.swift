@@ -6,7 +6,7 @@ import AccelPrograms
 import AccelTensors
 public import CAccel
 
-/// What a handle of a function stands for.
+/// The object behind a function handle.
 final class FunctionObject: HandledObject {
     static let kind = Handle.Kind.function
     let function: AccelFunction

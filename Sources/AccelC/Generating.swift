@@ -6,7 +6,7 @@ import AccelFrontEnds
 import AccelTensors
 public import CAccel
 
-/// What a handle of a stream stands for.
+/// The object behind a stream handle.
 final class StreamObject: HandledObject {
     static let kind = Handle.Kind.stream
     let session: SessionObject

@@ -2,7 +2,7 @@ import Accel
 import AccelByteIO
 internal import CAccel
 
-/// What C sees of an object: a number that is never dereferenced. Its bits are a 1, so that it is no aligned address, the type, an index
+/// The number by which C refers to an object, never dereferenced. Its bits are a 1, so that it is no aligned address, the type, an index
 /// into a table, and the number of times that the index was used, from a random one on.
 struct Handle: Hashable, Sendable {
     /// The types of handles.

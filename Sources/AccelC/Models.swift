@@ -6,7 +6,7 @@ import AccelPackages
 import AccelPrograms
 public import CAccel
 
-/// What a handle of a model stands for.
+/// The object behind a model handle.
 final class ModelObject: HandledObject {
     static let kind = Handle.Kind.model
     let model: AccelModel
@@ -63,7 +63,7 @@ final class ModelObject: HandledObject {
 }
 
 extension AccelModel {
-    /// What was opened, and how.
+    /// The report of how the model was opened: its package, backend, attempts and functions.
     fileprivate var report: JSON {
         .object([
             JSON.Member("package", .string(info.package.description)),

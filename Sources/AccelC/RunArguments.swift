@@ -16,7 +16,7 @@ struct RunArguments: Sendable {
     private(set) var lent: [Lent] = []
     private let outputs: TensorArray
 
-    /// - Throws: `AccelError` with the place, what was expected and what was found.
+    /// - Throws: `AccelError` with the location, the expected and the found value.
     init(
         _ function: FunctionObject, _ inputs: UnsafePointer<accel_tensor>?, _ inputCount: Int,
         _ outputs: UnsafeMutablePointer<accel_tensor>?, _ outputCount: Int

@@ -6,7 +6,7 @@ import AccelTensors
 public import CAccel
 import Synchronization
 
-/// What a handle of a session stands for.
+/// The object behind a session handle.
 final class SessionObject: HandledObject {
     static let kind = Handle.Kind.session
     let session: AccelSession
@@ -65,7 +65,7 @@ final class SessionObject: HandledObject {
     }
 }
 
-/// What a handle of a snapshot stands for.
+/// The object behind a snapshot handle.
 final class SnapshotObject: HandledObject {
     static let kind = Handle.Kind.snapshot
     let snapshot: AccelSession.Snapshot

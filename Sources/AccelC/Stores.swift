@@ -5,7 +5,7 @@ import AccelByteIO
 import AccelCPURuntime
 public import CAccel
 
-/// What a handle of a store stands for.
+/// The object behind a store handle.
 final class StoreObject: HandledObject {
     static let kind = Handle.Kind.store
     let store: ModelStore

@@ -3,7 +3,7 @@ import AccelPrograms
 import AccelTensors
 
 extension FunctionPlan {
-    /// Refuses inputs of a wrong name, element type or shape.
+    /// Rejects inputs of a wrong name, element type or shape.
     /// - Throws: `RequestError` with the expected and the found value.
     func check(_ inputs: [String: StoredTensor]) throws {
         let expected = self.inputs.map(\.name)

@@ -9,7 +9,7 @@ package struct RequestedOutputs: Sendable {
     /// An output [batch, positions, width] of which one position is enough, with its index; nil for none. It is the last one if there
     /// are fewer.
     package let position: (name: String, index: Int)?
-    /// Those of `names` that are read before anything else runs, so that they need not be copied.
+    /// The subset of `names` that is read before anything else runs, so that these outputs need not be copied.
     package let transient: Set<String>
 
     package init(_ names: Set<String>, position: (name: String, index: Int)? = nil, transient: Set<String> = []) {

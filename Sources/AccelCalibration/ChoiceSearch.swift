@@ -4,7 +4,7 @@
 /// it; what a large weight should have, next to all others, only measurements of the whole show. So its next schemes are tried, with
 /// the schemes of all others that fit to them, and kept where that serves.
 struct ChoiceSearch {
-    /// What the search is for.
+    /// The aim of the search.
     enum Aim {
         /// The least error of the outputs within so many bytes.
         case leastError(byteLimit: Int)

@@ -36,7 +36,7 @@ public struct CompressionChoice: Sendable {
     public let plan: CompressionPlan
     /// The predicted choices from the smallest to the largest, then the measured ones.
     public let front: [ParetoPoint]
-    /// What the chosen scheme of each weight costs the outputs alone, the largest loss first; the remedy is the next scheme of its
+    /// The loss of the outputs by the chosen scheme of each weight alone, the largest first; the remedy is the next scheme of its
     /// weight that the solver would take.
     public let losses: [WeightLoss]
     /// All measured schemes of each weight, by its name, the smallest first.

@@ -33,7 +33,7 @@ extension CalibrationSamples {
     }
 }
 
-/// What parts make for others over all samples, by the names of the inputs and states that take it.
+/// The values that parts make for other parts over all samples, by the names of the inputs and states that take them.
 struct LinkedValues {
     private let links: [Interface.Link]
     private var values: [String: HostTensor] = [:]

@@ -28,7 +28,7 @@ public struct SampleInputs: Sendable {
         return tensors[name ?? Self.maskName].map(HostTensor.init)
     }
 
-    /// Refuses tensors whose names are nearly those of inputs: they would be passed over, as others are that belong to no input.
+    /// Rejects tensors whose names are nearly the names of inputs: they would be passed over, as others are that belong to no input.
     /// - Parameter names: the inputs and states of all functions.
     /// - Throws: `RequestError` naming both.
     package func refuseMisspelt(besides names: some Sequence<String>) throws {

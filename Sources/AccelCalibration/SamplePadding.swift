@@ -10,7 +10,7 @@ import AccelTensors
 extension SampleInputs {
     /// Returns the samples with the rows of tokens of decoders, and of audio, moved to the start where padding is in front of them.
     /// Inputs of a function with a mask input stay as they are, since the function reads the mask; so do tokens of an encoder without one,
-    /// whose positions belong to the places in the row.
+    /// whose positions are the indices in the row.
     /// - Parameter interfaces: of all functions that take the samples.
     /// - Throws: `RequestError` for a mask that hides a position between shown ones, or with another shape than tokens.
     package func withoutLeadingPadding(for interfaces: some Sequence<Interface>) throws -> SampleInputs {
@@ -32,7 +32,7 @@ extension SampleInputs {
         return SampleInputs(moved, file: file)
     }
 
-    /// The inputs whose rows may be moved: those of functions that read no mask, and to which the place in a row means nothing.
+    /// The inputs whose rows may be moved: audio, and tokens of functions with a position input; none of a function that reads a mask.
     private static func movable(_ interfaces: some Sequence<Interface>) -> [String: RoleKind] {
         var (found, fixed): ([String: RoleKind], Set<String>) = ([:], [])
         for interface in interfaces {

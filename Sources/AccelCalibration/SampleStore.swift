@@ -6,7 +6,7 @@ import AccelTensors
 final class SampleStore: Sendable {
     private enum Place {
         case memory(ByteBuffer)
-        /// An offset, and the bytes that there is room for.
+        /// An offset, and the capacity in bytes.
         case file(Int, capacity: Int)
     }
     private struct State {

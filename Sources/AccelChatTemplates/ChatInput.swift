@@ -1,6 +1,6 @@
 public import AccelByteIO
 
-/// What a chat template is given.
+/// The input of a chat template.
 public struct ChatInput: Sendable {
     /// The messages: objects with `role`, `content`, and what else the template reads.
     public var messages: JSON

@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// The template of a model that turns a conversation into its prompt: Jinja2, as transformers sets it up.
+/// The template of a model that converts a conversation to its prompt: Jinja2, as transformers sets it up.
 ///
 ///     let template = try ChatTemplate(source, name: "tokenizer_config.json")
 ///     let prompt = try template.render(ChatInput(messages: messages, addGenerationPrompt: true))

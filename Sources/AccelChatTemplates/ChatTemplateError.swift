@@ -2,7 +2,7 @@ public import AccelByteIO
 
 /// An error in a chat template, or one that the template raises about its conversation.
 public struct ChatTemplateError: ReportedError, Equatable {
-    /// What is wrong.
+    /// The kind of the error.
     public enum Kind: Equatable, Sendable {
         /// The template is no valid Jinja2, or uses what chat templates may not use.
         case syntax
@@ -18,7 +18,7 @@ public struct ChatTemplateError: ReportedError, Equatable {
     public var template: String
     /// The line in the template, from 1.
     public var line: Int
-    /// What is wrong.
+    /// The kind of the error.
     public var kind: Kind
     /// The problem, in words that follow the location.
     public var reason: String

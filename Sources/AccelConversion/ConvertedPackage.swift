@@ -9,7 +9,7 @@ import AccelTensors
 public struct WeightCounts: Equatable, Sendable {
     /// Weights taken from the cache.
     public var found = 0
-    /// Of those, the weights that the cache server has supplied to this run.
+    /// The weights among `found` that the cache server has supplied to this run.
     public var received = 0
     /// Weights compressed by this run.
     public var made = 0
@@ -37,7 +37,7 @@ public struct ConvertedPackage: Sendable {
     public let weights: WeightCounts
     /// The names of the model's tensors that the request leaves out, as those of other parts.
     package let leftOut: Set<String>
-    /// What the request's target reached; nil without one.
+    /// The result of the request's target; nil without one.
     public let target: TargetResult?
     /// The outputs over the request's samples, with activations in float32; nil without samples.
     public let outputs: SampledOutputs?

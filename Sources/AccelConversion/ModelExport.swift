@@ -27,7 +27,7 @@ public struct ExportedFiles: Sendable {
     public let report: ExportReport
     /// Whether the whole export came from the cache.
     public let cache: CacheOutcome
-    /// What the request's target reached; nil without one.
+    /// The result of the request's target; nil without one.
     public let target: TargetResult?
     /// The outputs over the request's samples with the weights of the export, computed in float32 by accelc; nil without samples.
     public let outputs: SampledOutputs?
@@ -116,7 +116,7 @@ extension ModelExport {
         }
     }
 
-    /// Warns where the forms of a format take more bytes than the weights have by the target: those of packages are what it counts.
+    /// Warns if the weight encodings of a format take more bytes than the target, which counts the encodings of packages.
     private func warnOfSize(_ report: ExportReport, _ emit: (ConversionEvent) -> Void) {
         guard let target = conversion.target, case CompressionGoal.bytes(let limit) = target.goal,
             let bytes = report.weightBytes, bytes > limit

@@ -4,7 +4,7 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// The schemes that a target chose, those that rules of the recipe fixed, and what was measured.
+/// The schemes that a target chose, those that rules of the recipe fixed, and the measurements.
 struct TargetChoice {
     /// The mark of the document.
     static let mark = "compression plan"
@@ -12,7 +12,7 @@ struct TargetChoice {
     /// The chosen scheme of each weight, sorted by name.
     let chosen: [(name: String, scheme: String)]
     let pinned: [(name: String, scheme: String)]
-    /// What the chosen schemes cost, the largest loss first.
+    /// The losses that the chosen schemes cause, the largest first.
     let losses: [WeightLoss]
     /// The measured schemes of each weight, as the document has them.
     private let sensitivities: JSON
@@ -113,7 +113,7 @@ struct TargetChoice {
         ]
     }
 
-    /// What the whole of the plan reaches, in sentences.
+    /// The size and the SQNR of outputs that the whole compression plan reaches, in sentences.
     var facts: [String] {
         func decibels(_ value: Double) -> String {
             value.isFinite ? "\(NumberText.fixed(value, digits: 2)) dB" : "exact"
@@ -168,7 +168,7 @@ struct TargetChoice {
     }
 }
 
-/// The result of a target: what its compression plan reaches, and where the plan is.
+/// The result of a target: the figures that its compression plan reaches, and the folder of the plan.
 public struct TargetResult: Sendable {
     /// The target, e.g. `size 12MB`.
     public let target: String
@@ -176,8 +176,8 @@ public struct TargetResult: Sendable {
     public let weightBytes: Int
     /// The most bytes that the target allows for all stored weights; nil if it is no size.
     public let byteLimit: Int?
-    /// The best of the measured choices that take more of the bytes that the target allows, and the SQNR in dB that choices are compared by;
-    /// nil if hardly any are left, or none was measured.
+    /// The best of the measured choices that take more of the bytes that the target allows, and the SQNR in dB that choices are compared
+    /// by; nil if hardly any are left, or none was measured.
     public let largerChoice: (weightBytes: Int, sqnr: Double)?
     /// The mean bits per weight, over the weights that the target chose schemes for.
     public let bitsPerWeight: Double
@@ -187,7 +187,7 @@ public struct TargetResult: Sendable {
     public var outputSQNR: Double { outputs.sqnr }
     /// All weights that the target chose for have one scheme, but for bytes that were left.
     public let isUniform: Bool
-    /// The weights in the order of what their schemes cost the outputs.
+    /// The weights in the order of the losses that their schemes cause in the outputs.
     public let losses: [WeightLoss]
     /// The folder of the compression plan; nil if none was written.
     public let plan: String?

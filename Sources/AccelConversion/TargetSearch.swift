@@ -2,13 +2,13 @@ import AccelCalibration
 import AccelPackages
 import AccelWeightCompression
 
-/// The search of schemes for a target. The cache keeps what it found, and a folder beside the output holds it.
+/// The search of schemes for a target. The cache stores its result, and so does a folder beside the output.
 struct TargetSearch {
     private let target: CompressionTarget
     private let unsupported: UnsupportedSchemes
     /// The draft of the compression plan, published with the package or export; nil for none.
     let folder: PlanFolder?
-    /// What the search found; nil before `recall` or `planned(_:)`.
+    /// The result of the search; nil before `recall` or `planned(_:)`.
     private(set) var found: SolvedTarget?
     /// `found` comes from a search of this run.
     private var isNew = false
@@ -27,7 +27,7 @@ struct TargetSearch {
         folder = try path.map { try PlanFolder($0) }
     }
 
-    /// Takes what an earlier search for the same request found, if the cache has it.
+    /// Takes the result of an earlier search for the same request, if the cache has it.
     /// - Parameter key: the key of the request's package.
     mutating func recall(
         _ key: CacheKey, in cache: Cache, for planned: PlannedModel, emit: (ConversionEvent) -> Void
@@ -52,12 +52,12 @@ struct TargetSearch {
         try folder?.write(found)
     }
 
-    /// Keeps what a search of this run found. The model's files have to be known to match the key.
+    /// Stores the result of a search of this run. The model's files have to be known to match the key.
     func keep(_ key: CacheKey, in cache: Cache, model: String) {
         if isNew { found?.keep(as: planKey(key), in: cache, model: model) }
     }
 
-    /// What the target reached; nil before that is known.
+    /// The result of the target; nil before it is known.
     var result: TargetResult? { found.map { TargetResult($0.choice, in: folder) } }
 
     private func planKey(_ package: CacheKey) -> CacheKey {

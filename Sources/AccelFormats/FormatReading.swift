@@ -1,6 +1,6 @@
-/// What accelc reads of a format, for tables of formats. `FormatTable` lists what it writes.
+/// The functions, families and schemes of a format that accelc reads, for tables of formats. `FormatTable` adds the written ones.
 public struct FormatReading: Sendable {
-    /// What becomes of weights in a scheme.
+    /// The treatment of weights in a scheme.
     public enum Way: String, Sendable {
         /// A codec of accelc takes their codes and scales as they are.
         case kept
@@ -16,7 +16,7 @@ public struct FormatReading: Sendable {
     public struct Scheme: Sendable {
         /// The name as the format's own tools write it, or of a codec.
         public let name: String
-        /// What becomes of its weights.
+        /// The treatment of its weights.
         public let way: Way
 
         /// Creates a scheme.
@@ -29,7 +29,7 @@ public struct FormatReading: Sendable {
     public let families: [String]?
     /// The schemes of weights.
     public let schemes: [Scheme]
-    /// Schemes that are refused by name, with the reason, sorted.
+    /// Schemes that are rejected by name, with the reason, sorted.
     public let refused: [(name: String, reason: String)]
 
     /// Creates a description.

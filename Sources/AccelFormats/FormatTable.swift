@@ -2,19 +2,19 @@ public import AccelByteIO
 import AccelTensors
 public import AccelWeightCompression
 
-/// What goes in and out: the registry of formats as a table.
+/// The registry of formats as a table: the models that are read and written.
 public enum FormatTable {
     /// A format.
     public struct Row: Sendable {
         /// The format.
         public let format: any ModelFormat.Type
-        /// What is read of it.
+        /// The functions, families and schemes that are read.
         public let reading: FormatReading
-        /// What is written; nil for formats that are only read.
+        /// The families and schemes that are written; nil for formats that are only read.
         public let writing: Writing?
     }
 
-    /// What an exporter writes.
+    /// The families and schemes that an exporter writes.
     public struct Writing: Sendable {
         /// The families, by `ModelFamily.name`; nil for all.
         public let families: [String]?

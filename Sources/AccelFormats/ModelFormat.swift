@@ -12,7 +12,7 @@ public protocol ModelFormat: Sendable {
     static var takesConfiguration: Bool { get }
     /// Whether adapters can be merged into models of this format.
     static var takesAdapters: Bool { get }
-    /// What is read of models of this format.
+    /// The functions, families and schemes that are read from models of this format.
     static var reading: FormatReading { get }
     /// Returns whether the content of a path is a model of this format, intact or corrupt. The name does not count.
     static func recognises(_ path: String) -> Bool

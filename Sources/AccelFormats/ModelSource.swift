@@ -14,10 +14,10 @@ public protocol ModelSource: Sendable {
     var abilities: Set<SourceAbility> { get }
     /// Remarks on the files for the user, a sentence each.
     var remarks: [String] { get }
-    /// What the format's own runtimes compute in another way than accelc does from the same files, a sentence each.
+    /// The computations in which the format's own runtimes differ from accelc on the same files, a sentence each.
     var deviations: [String] { get }
     /// The weights whose codes another search may have made than the one of their scheme, such as one by an importance matrix.
-    /// With the scheme that made them as far as the files tell.
+    /// The values are the schemes that made them, as far as the files record it.
     var freeCodes: [String: any WeightCodec] { get }
     /// The files that were opened so far. A conversion records their digests and checks them again at its end.
     var files: ModelFiles { get }

@@ -1,10 +1,10 @@
 import AccelByteIO
 
-/// The weights whose schemes a format lacks: all of them are found before an export is refused, so that one error names each scheme.
+/// The weights whose schemes a format lacks: all of them are found before an export is rejected, so that one error names each scheme.
 struct WeightRefusals {
     /// A weight of each scheme and reason, in words.
     private var sentences: [(reason: String, words: String)] = []
-    /// What to use instead, each once.
+    /// The alternatives that the error suggests, without repetition.
     private var candidates: [String] = []
     /// The reasons, by the weights' names.
     private(set) var reasons: [String: String] = [:]
@@ -12,9 +12,9 @@ struct WeightRefusals {
     private static let listed = 4
 
     /// - Parameters:
-    ///   - reason: what all weights of the scheme have in common.
-    ///   - words: of this weight.
-    ///   - candidates: what to use instead.
+    ///   - reason: the reason that all weights of the scheme have in common.
+    ///   - words: the sentence on this weight.
+    ///   - candidates: the alternatives.
     mutating func add(_ name: String, _ reason: String, _ words: String, candidates: [String] = []) {
         guard reasons.updateValue(reason, forKey: name) == nil, !sentences.contains(where: { $0.reason == reason })
         else { return }

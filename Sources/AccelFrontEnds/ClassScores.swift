@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// What a classifier's logits become, as its author's tools make it.
+/// The conversion of a classifier's logits to scores, as its author's tools make it.
 public enum ClassScores: Sendable {
     /// Probabilities that add up to 1; of one class alone from 0 to 1.
     case shares

@@ -41,7 +41,7 @@ public struct Conversation: Equatable, Sendable {
 
     /// Parses a list of messages, or an object with `messages`. Its other members are variables of the template; those of
     /// `chat_template_kwargs` are, too.
-    /// - Throws: `FormatError` with the place of what is no message.
+    /// - Throws: `FormatError` with the location of a value that is no message.
     public init(parsing root: JSONField) throws {
         guard case .object(let members)? = root.value else {
             messages = try root.array().map(ChatMessage.init(parsing:))

@@ -2,15 +2,15 @@ public import AccelByteIO
 
 /// The settings of generation_config.json, as transformers reads them.
 public struct GenerationDefaults: Equatable, Sendable {
-    /// Tokens are drawn by their probability; otherwise each is the likeliest one.
+    /// Tokens are sampled by their probability; otherwise each is the likeliest one.
     public var samples = false
-    /// What logits are divided by.
+    /// The divisor of the logits.
     public var temperature: Float = 1
     /// Only so many of the likeliest tokens are considered; nil for all.
     public var topK: Int? = nil
-    /// Of these, the fewest whose probabilities add up to at least this.
+    /// The least sum of the considered tokens' probabilities: the fewest tokens after `topK` that reach it are considered.
     public var topP: Float = 1
-    /// Of these, those whose probability is at least this share of the likeliest one's.
+    /// The least probability of a considered token after `topP`, as a share of the likeliest token's.
     public var minP: Float = 0
     /// The logits of tokens that occurred already are divided by this, or multiplied if they are negative.
     public var repetitionPenalty: Float = 1

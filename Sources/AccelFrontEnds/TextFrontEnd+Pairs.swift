@@ -11,7 +11,7 @@ extension TextFrontEnd {
     /// The tokens of a text, or of two texts that are compared, as many as `limit`: those that are lost are at the ends of the texts, the
     /// longer one's first, as transformers and tokenizers take them.
     /// - Returns: the tokens, and how many were lost.
-    /// - Throws: `RequestError` if the special tokens leave no room.
+    /// - Throws: `RequestError` if the special tokens alone reach the limit.
     public func encoding(
         of text: String, with second: String? = nil, limit: Int
     ) throws -> (encoding: Encoding, lost: Int) {

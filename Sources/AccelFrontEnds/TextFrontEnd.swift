@@ -13,7 +13,7 @@ public struct TextFrontEnd: Sendable {
     public let generation: GenerationDefaults
     /// The names of classes by their numbers: `id2label` of config.json. Empty for models without classes.
     public let labels: [Int: String]
-    /// What stands for the scores of classes.
+    /// The conversion of logits to the scores of classes.
     public let scores: ClassScores
     /// The text that a sentence encoder puts before each text, by the default of its author; empty for none.
     public let defaultPrompt: String

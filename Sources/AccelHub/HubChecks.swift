@@ -23,6 +23,6 @@ public struct HubHeader: Equatable, Sendable {
     public var path: String
     /// The size of the whole file in bytes.
     public var byteCount: Int
-    /// Of a safetensors file, the length in 8 bytes and the whole JSON header; of any other file, at most 64 KiB.
+    /// The first bytes: of a safetensors file, the length in 8 bytes and the whole JSON header; of any other file, at most 64 KiB.
     public var bytes: ByteView
 }

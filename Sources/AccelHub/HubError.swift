@@ -2,7 +2,7 @@ public import AccelByteIO
 
 /// An error of a download from the Hub, as data. The description is one sentence of what and where.
 public struct HubError: ReportedError, Equatable {
-    /// What went wrong.
+    /// The kind of the error.
     public enum Code: String, CaseIterable, Sendable {
         /// The text is not a reference.
         case invalidReference
@@ -54,15 +54,15 @@ public struct HubError: ReportedError, Equatable {
         case noClient
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     public var code: Code
     /// The reference, or the environment variable.
     public var subject: String
     /// The file of the repository, the path in the cache, or the address; nil for the subject as a whole.
     public var location: String?
-    /// What was expected; nil if the code says it.
+    /// The expected value; nil if the code implies it.
     public var expected: String?
-    /// What was found; nil if the code says it.
+    /// The found value; nil if the code implies it.
     public var found: String?
     /// The files to choose from.
     public var candidates: [String]

@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// What the cache has of a commit.
+/// The files of a commit that the cache has.
 struct LocalSnapshot {
     let cache: RepositoryCache
     let reference: HubReference

@@ -11,10 +11,10 @@ public struct TensorOrigins: Sendable {
     /// Small tensors from which tables were computed, sorted by name.
     public internal(set) var kept: [StoredTensor] = []
 
-    /// Of constants that are the tensors themselves.
+    /// Creates origins for constants that are the tensors themselves.
     public init() {}
 
-    /// The origins that a package records.
+    /// Creates the origins that a package records.
     public init(derivations: [String: Derivation], copies: [String: [String]], kept: [StoredTensor]) {
         (self.derivations, self.copies, self.kept) = (derivations, copies, kept)
     }

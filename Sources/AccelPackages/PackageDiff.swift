@@ -36,10 +36,10 @@ public struct PackageDiff: Equatable, Sendable {
 
     /// The differences, sorted by subject and name. Empty if the packages are equal in all of these.
     public var differences: [Difference] = []
-    /// What is compared, in the plural.
+    /// The plural noun for the compared objects.
     private var things = "packages"
 
-    /// What differs between the facts of two models, by subject and name.
+    /// Compares the facts of two models, by subject and name.
     public init(
         _ left: [Difference.Subject: [String: String]], _ right: [Difference.Subject: [String: String]], things: String
     ) {
@@ -119,7 +119,7 @@ public struct PackageDiff: Equatable, Sendable {
             })
     }
 
-    /// Returns sizes as facts, by what has them.
+    /// Returns the sizes of the weights and of all files as facts, by name.
     public static func sizes(weights: Int, files: Int?) -> [String: String] {
         let all = files.map { ["all files": $0] } ?? [:]
         return all.merging(["weights": weights]) { first, _ in first }.mapValues { "\(Wording.grouped($0)) bytes" }

@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// What a package's folder holds, by path: the package's own files and folders, and foreign ones. Links are not followed.
+/// The contents of a package's folder, by path: the package's own files and folders, and foreign ones. Links are not followed.
 struct PackageFolderContents {
     private(set) var files: [String] = []
     private(set) var folders: [String]

@@ -1,6 +1,6 @@
 /// The constants of the package format, which schemas/package-format.md defines.
 public enum PackageFormat {
-    /// The major version. Readers refuse another one, and ignore additions of later minor versions.
+    /// The major version. Readers reject another one, and ignore additions of later minor versions.
     public static let major = 3
     /// The latest supported minor version. A package has the first version that supports its content.
     public static let minor = 0
@@ -20,13 +20,13 @@ public enum PackageFormat {
     /// The tables that every package has.
     static let tableNames = [graphName, sourceMapName, weightsName]
     static let sourceMapName = "source-map.json"
-    /// The file of format 2, which is refused, that corresponds to the graph.
+    /// The file of format 2, which is rejected, that corresponds to the graph.
     static let earlierProgramName = "program.bin"
     /// The parity report, which is not part of the package digest.
     static let reportName = "verify.json"
     static let assetsFolder = "assets"
 
-    /// What to do about a damaged package, for the end of an error.
+    /// The advice for a damaged package, for the end of an error.
     static let damageAdvice = "copy the package again, or convert the model again"
 
     static func blobName(_ index: Int) -> String {

@@ -19,7 +19,8 @@ package enum TextTokens {
         }
     }
 
-    /// What the tokens of a decoder beside an encoder begin with, such as those of Whisper: start, language, task.
+    /// Returns a phrase on the first tokens of a decoder beside an encoder, such as Whisper's start, language and task. Nil if the files
+    /// name no start.
     private static func start(in document: (_ name: String) throws -> JSONField?) throws -> String? {
         for name in files {
             guard let document = try document(name), document["decoder_start_token_id"].exists else { continue }

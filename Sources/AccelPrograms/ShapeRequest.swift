@@ -14,7 +14,7 @@ extension Diagnostic.Code {
 /// too: `tokens=1` after `batch=1,cache=448,tokens=4` is the step of the same decoder.
 struct ShapeRequest {
     private let parts: [Program]
-    /// Those of options, then those of files.
+    /// The bindings of options, then the bindings of files.
     private let given: [ShapeBindings]
 
     /// - Parameter files: bindings that the inputs in files fit.

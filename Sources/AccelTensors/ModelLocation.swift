@@ -3,7 +3,7 @@ import AccelPlatform
 
 /// The location of a model on this machine. Nothing is ever downloaded.
 enum ModelLocation {
-    /// What errors say of models.
+    /// The description of accepted models in errors.
     private static let form = "a model is a folder, a .safetensors or .gguf file, or hf:OWNER/NAME"
 
     /// The suffixes of names that are those of files, and of no repositories.
@@ -11,7 +11,7 @@ enum ModelLocation {
         [".json", ".safetensors", ".accelpkg", ".mlpackage", ".aimodel", ".zip"] + ForeignFormat.suffixes
 
     /// Returns the folder or file that `model` refers to.
-    /// - Parameter form: what such a thing is, for the error where there is nothing.
+    /// - Parameter form: the description of accepted values, for the error if there is no such file or folder.
     static func resolve(
         _ model: String, form: String = Self.form, environment: (String) -> String? = ProcessEnvironment.value
     ) throws(RequestError) -> String {

@@ -4,7 +4,7 @@ package import AccelTensors
 /// The layout of codes whose blocks share a scale: a weight is `scale * value(code)`, plus the shift of its block if blocks
 /// have one.
 package struct BlockScaledCodes: Sendable {
-    /// What stands for a code.
+    /// The number that a code stands for.
     package enum Values: Sendable {
         /// The code less `1 << (bits - 1)`, the middle of all codes, so that sums stay small.
         case biased
@@ -16,7 +16,7 @@ package struct BlockScaledCodes: Sendable {
         case float8(isE5M2: Bool)
     }
 
-    /// What the blocks of a row are shifted by.
+    /// The kind of shift of the blocks of a row.
     package enum Shifts: Sendable {
         case none
         /// A bias is the weight of code 0: of the type of the scales, a row's after those of the row before it.

@@ -140,7 +140,7 @@ package struct GGMLMix: Sendable {
         Exception(modules: ["token_embd"], type: type, layers: .all)
     }
 
-    /// What the rules depend on.
+    /// The properties of a model that the rules depend on.
     package struct Model: Sendable {
         /// The number of layers.
         let layers: Int

@@ -38,6 +38,6 @@ enum ExportBeside {
         return path
     }
 
-    /// What is needed at the path.
+    /// Returns the description of the export that is expected at the path.
     static func expected(_ format: String) -> String { "an export of the package in the format \(format)" }
 }

@@ -14,7 +14,7 @@ package struct Sampler: Sendable {
     /// It makes a token less likely after the same one.
     var readsTokens: Bool { repetitionPenalty != 1 }
 
-    /// The sampler of a row of a batch, which draws by a seed of its own.
+    /// Returns the sampler of a row of a batch, which has a seed of its own.
     func ofRow(_ row: Int) -> Sampler {
         var sampler = self
         sampler.state &+= UInt64(row)
@@ -53,7 +53,7 @@ package struct Sampler: Sendable {
         var ranking = RankedTokens(logits)
         var candidates: [(token: Int, weight: Double)] = []
         let most = min(topK ?? logits.count, logits.count)
-        // Without limits the tokens are ranked only as far as the drawn one.
+        // Without limits the tokens are ranked only as far as the sampled one.
         let ranksAll = topK != nil || topP < 1 || minP > 0
         var total = 0.0
         if topK == nil {

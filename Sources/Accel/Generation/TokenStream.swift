@@ -27,7 +27,7 @@ public struct TokenStream: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(generation: generation) }
 }
 
-/// What a stream has done so far.
+/// The state of a token stream: its request, its tokens so far, and its summary once it has ended.
 final class Generation: @unchecked Sendable {
     // Everything that changes, but for the summary, is read and written by the session's actor alone.
     let session: AccelSession

@@ -1,6 +1,7 @@
 public import AccelTensors
 
-/// What a backend would do to run a function: its calls in order with their work, and the memory. No memory is taken to find out.
+/// The execution plan of a backend for a function: its calls in order with their work, and the memory. Making it allocates no memory
+/// for the run.
 ///
 ///     let plan = try model.function("decoder", shape: ["tokens": 1]).plan()
 ///     for call in plan.calls { print(call.label, call.kernel, call.multiplyAdds, call.byteCount) }
@@ -26,9 +27,9 @@ public struct ComputePlan: Sendable {
         public let kernel: String
         /// Why this kernel was chosen.
         public let reason: String
-        /// What the call reads, in the order of the operator's inputs.
+        /// The operands that the call reads, in the order of the operator's inputs.
         public let inputs: [Operand]
-        /// What the call writes.
+        /// The operands that the call writes.
         public let outputs: [Operand]
         /// The encoding of the stored weight that the call reads, e.g. `int4:block=32`; nil if it reads none.
         public let weightEncoding: String?

@@ -46,7 +46,7 @@ public struct Configuration: Sendable {
     }()
 }
 
-/// What a package has to pass before it is opened.
+/// The check that a package has to pass before it is opened.
 public enum Trust: Sendable {
     /// Every byte fits the package's digests.
     case intact

@@ -28,7 +28,7 @@ public struct Outputs: Sendable {
     }
 }
 
-/// What a run may take and return.
+/// The options of a run: its time limit, and the outputs to return.
 public struct RunOptions: Sendable {
     /// The time for a run, waiting for memory included; nil for no limit.
     public var timeLimit: Duration?
@@ -38,7 +38,7 @@ public struct RunOptions: Sendable {
     /// Ends the run as a cancelled task does; is asked before each piece of work. nil if nothing else ends it.
     package var isCancelled: (@Sendable () -> Bool)?
 
-    /// What ends the run early; nil if nothing does.
+    /// The condition that ends the run early; nil if there is none.
     var cancellation: Cancellation? {
         timeLimit == nil && isCancelled == nil ? nil : Cancellation(after: timeLimit, or: isCancelled)
     }

@@ -59,7 +59,7 @@ final class SessionPool: Sendable {
         do throws(AccelError) {
             resume(.success(PooledSession(try model.makeSession())))
         } catch let error {
-            // The place is free again: for whoever waits, too.
+            // The slot in the pool is free again: a waiter may take it, too.
             let next = state.withLock { state -> Waiter? in
                 state.count -= 1
                 guard !state.waiters.isEmpty else { return nil }

@@ -25,7 +25,7 @@ extension SignatureVerifier {
         return .unstated
     }
 
-    /// Refuses every plug-in.
+    /// Rejects every plug-in.
     public func verify(plugin: ByteView, at path: String) throws {
         throw AccelError(.untrusted, "\(Self.self) checks packages only", at: path)
     }

@@ -224,7 +224,7 @@ package struct DecodingPlan: Sendable {
     }
 }
 
-// MARK: - Refusals
+// MARK: - Rejected requests
 
 extension DecodingPlan {
     private func doesNotFit(_ file: String, needed: Int, generating more: Int) -> RequestError {

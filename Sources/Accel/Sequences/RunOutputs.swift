@@ -7,7 +7,7 @@ package import AccelTensors
 /// a file's tensors the rows of all; of others, such as logits of the last position only, the values of the last run. Of several
 /// samples the rows of all. Outputs of several parts of the model are not joined: where they have one name, that of the part is before it.
 package final class RunOutputs {
-    /// What stays of the outputs.
+    /// The stored part of the outputs.
     package enum Storage {
         /// Names, types and shapes.
         case shapes
@@ -25,7 +25,7 @@ package final class RunOutputs {
     /// The elements are kept, so that every output is needed.
     var areKept: Bool { if case .shapes = storage { false } else { true } }
 
-    /// What a run made of an output.
+    /// The part of an output that one run made.
     private struct Part {
         enum Content {
             case none

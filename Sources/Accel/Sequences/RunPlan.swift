@@ -35,7 +35,7 @@ package struct RunPlan: Sendable {
     ///     tensors fit.
     ///   - generated: the number of tokens that a decoder generates, at most.
     ///   - stopTokens: generation ends when each row has one of them.
-    ///   - sampler: chooses the tokens; each further row draws by a seed of its own.
+    ///   - sampler: chooses the tokens; each further row samples with a seed of its own.
     /// - Throws: `RequestError` if the tensors fit no function and no sequence of runs, with the expected and the found
     ///   ones, or for tokens of another model.
     package init(
@@ -126,7 +126,7 @@ package struct RunPlan: Sendable {
         package var stops: [Int?] = []
         /// Every row of generated tokens has a stop token.
         package var isStopped: Bool { !stops.isEmpty && stops.allSatisfy { $0 != nil } }
-        /// What a later run needs beside the states to go on: the position of the next token, I64[1], and the last generated token,
+        /// The tensors that a later run needs beside the states: the position of the next token, I64[1], and the last generated token,
         /// I64[batch,1], which no function has taken. Empty if no tokens were taken in blocks.
         package var next: [StoredTensor] = []
         /// A run of a function.

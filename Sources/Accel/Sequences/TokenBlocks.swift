@@ -54,7 +54,7 @@ package struct TokenBlocks: Sendable {
         return rounded(left, length).map { full + [$0] } ?? rest.map { full + $0 }
     }
 
-    /// Returns one block for fewer tokens than it takes; nil if there is no room for it.
+    /// Returns one block for fewer tokens than it takes; nil if its function does not allow it, or the cache's capacity is too small.
     private func rounded(_ tokens: Range<Int>, _ length: Int) -> Block? {
         guard repeatable.contains(length) else { return nil }
         if tokens.upperBound >= length {

@@ -12,7 +12,7 @@ public final class LiveModel: Sendable {
     public let name: String
     private struct State {
         var model: AccelModel
-        /// What updates have to serve.
+        /// The functions that updates have to serve.
         var asked: [FunctionDescription] = []
         /// The functions of the version that is about to become current.
         var next: [FunctionDescription]?
@@ -46,7 +46,7 @@ public final class LiveModel: Sendable {
     }
 
     /// A function of whatever version is current when it is called. Updates to a version without this function, with other inputs, or
-    /// without its outputs are refused while the handle lives.
+    /// without its outputs are rejected while the handle lives.
     /// - Parameters: as for `AccelModel.function`.
     /// - Throws: as `AccelModel.function` does.
     public func function(_ name: String, shape: [String: Int]? = nil) throws(AccelError) -> LiveFunction {

@@ -12,7 +12,7 @@ extension ModelStore {
     ///     version has to serve these, and those that handles of `live` were asked for, with the same inputs and outputs.
     ///   - checks: what the new version has to pass besides.
     ///   - allowsRollback: accepts a package that is signed with a lower version than the current one, or without a version although
-    ///     the current one has one. A package that is signed for another model is refused all the same.
+    ///     the current one has one. A package that is signed for another model is rejected all the same.
     /// - Returns: work whose `value` is the model. It fails with `AccelError`: (corrupt), (untrusted), (incompatible) for the
     ///   functions, (memory) and (storage) for the limits, (numerics), (busy), and with the errors of the fetcher.
     public nonisolated func update(
@@ -63,7 +63,7 @@ extension ModelStore {
                     candidate.current?.digest == candidate.package.digest ? .unchanged : .updated, "\(stored.version)"))
             return stored
         } catch {
-            // The version has its place, but nothing names it.
+            // The version is in the store, but no record names it.
             try? folder.guarding(name) { try folder.sweep(name) }
             throw error
         }
@@ -72,11 +72,11 @@ extension ModelStore {
     private struct Received {
         let package: AcceleratorPackage
         let lease: CacheLease
-        /// What its signature states; nil if no signature is asked for.
+        /// The release that its signature states; nil if no signature is asked for.
         let release: SignedRelease?
     }
 
-    /// Fetches a package, and gives it its place in the store once its bytes and its signature are right.
+    /// Fetches a package, and publishes it in the store once its bytes and its signature are verified.
     private nonisolated func receive(
         _ name: String, _ fetcher: any PackageFetcher, _ allowsRollback: Bool,
         _ emit: @escaping @Sendable (UpdateEvent) -> Void
@@ -95,7 +95,7 @@ extension ModelStore {
             let release = try self.trust.check(package)
             try release?.check(for: name, after: try self.folder.record(of: name), allowsRollback, at: package.path)
             try self.checkLimit(adding: try package.byteCount, to: name)
-            // Before the version has its place, so that nobody takes it for one that was dropped.
+            // Before the version is published, so that nobody takes it for one that was dropped.
             let lease = try self.folder.lease(package.digest)
             let published = try self.folder.publish(version, as: package.digest, of: name)
             return Received(package: try AcceleratorPackage(at: published), lease: lease, release: release)

@@ -15,7 +15,7 @@ public actor ModelStore {
     public nonisolated let path: String
     /// The limits of every version.
     public nonisolated let profile: DeviceProfile
-    /// What every version has to pass, when it is received and when it is opened.
+    /// The check that every version has to pass, when it is received and when it is opened.
     public nonisolated let trust: Trust
     /// How models are opened for checks and for `live`.
     public nonisolated let configuration: Configuration

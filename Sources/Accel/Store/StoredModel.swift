@@ -11,7 +11,7 @@ public struct StoredModel: Equatable, Sendable {
     public let earlier: [Digest]
     /// Whether no run of the current version has succeeded yet: if one fails, the store goes back to the version before.
     public let isTentative: Bool
-    /// What the current version's signature states; nil if it states nothing, or none was asked for.
+    /// The release that the current version's signature states; nil if it states none, or no signature was asked for.
     public let release: SignedRelease?
     /// The path of the current version's package.
     public let path: String

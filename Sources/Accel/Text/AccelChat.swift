@@ -19,7 +19,7 @@ public actor AccelChat {
 
     /// Begins a conversation.
     /// - Parameters:
-    ///   - system: what the model is told before; nil for the template's own text.
+    ///   - system: the system message before all others; nil for the template's own text.
     ///   - options: nil for the settings of the model's author.
     /// - Throws: `AccelError` (unsupported) if the package has no tokenizer or no chat template, (memory) without memory for the states.
     public init(
@@ -41,7 +41,7 @@ public actor AccelChat {
     }
 
     /// Says something to the model, and returns its answer. An answer before that was not read to its end stays as far as it was read.
-    /// Where the cache would leave no room for an answer, the oldest turns are left out, but for the instruction.
+    /// Where the cache would have no capacity left for an answer, the oldest turns are left out, but for the instruction.
     /// - Throws: as `AccelSession.generate(answering:_:)`; then nothing was said.
     public func send(_ text: String) throws(AccelError) -> TextStream {
         let asked = try fitting(messages + [ChatMessage(role: "user", content: text)])

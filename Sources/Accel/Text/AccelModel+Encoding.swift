@@ -20,7 +20,7 @@ public struct LabelledToken: Equatable, Sendable {
     public let label: ScoredLabel
 }
 
-/// A token that may stand in the place of a mask.
+/// A token that may replace a mask.
 public struct MaskFilling: Equatable, Sendable {
     /// The text of the token.
     public let token: String
@@ -112,7 +112,7 @@ extension AccelModel {
         return results
     }
 
-    /// Returns the likeliest tokens in the place of each mask of a text, such as `[MASK]`.
+    /// Returns the likeliest tokens for each mask of a text, such as `[MASK]`.
     /// - Throws: as `embed`; `AccelError` (invalid) for a text without a mask.
     public func fill(masksOf text: String, count: Int = 5, truncates: Bool = false) async throws(AccelError)
         -> [[MaskFilling]]

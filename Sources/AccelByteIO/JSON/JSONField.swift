@@ -92,11 +92,11 @@ public struct JSONField: Sendable {
         }
     }
 
-    /// Refuses members with unknown names.
+    /// Rejects members with unknown names.
     /// - Throws: `FormatError` naming it, with a suggestion and the known names; `ReportedErrors` for several.
     public func refuseMembers(otherThan known: Set<String>) throws {
         let unknown = try members().filter { !known.contains($0.key) }
-        // Many are those of a file of another kind: the first one tells.
+        // Many unknown members mean a file of another kind: the first one is enough.
         let shown = unknown.count > Self.mostUnknown ? unknown.prefix(1) : unknown[...]
         let others = unknown.count - shown.count
         let rest = others == 0 ? "" : ", as are \(others) others"
@@ -106,7 +106,7 @@ public struct JSONField: Sendable {
         try Mistakes(errors).check()
     }
 
-    /// The most unknown members that are told one by one.
+    /// The most unknown members that are reported one by one.
     private static let mostUnknown = 4
 
     func mismatch(_ wanted: String) -> FormatError {

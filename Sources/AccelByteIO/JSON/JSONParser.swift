@@ -1,5 +1,5 @@
 extension JSON {
-    /// Limits of a document; beyond them it is refused.
+    /// Limits of a document; beyond them it is rejected.
     public struct Limits: Sendable {
         /// The size of the text in bytes.
         public var bytes: Int

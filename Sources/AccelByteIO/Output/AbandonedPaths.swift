@@ -35,7 +35,7 @@ enum EntryHold {
         guard descriptor.number >= 0, fstat(descriptor.number, &status) == 0, Files.Access(status).owner == Files.user,
             cp_is_local(descriptor.number) != 0, flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
         else { return false }
-        // A second lock is refused, or locks mean nothing here.
+        // A second lock is rejected, or locks mean nothing here.
         let second = FileDescriptor(open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW))
         guard second.number >= 0, node(second.number) == Files.Node(status),
             flock(second.number, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK

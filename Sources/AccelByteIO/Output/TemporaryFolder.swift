@@ -32,7 +32,7 @@ public final class TemporaryFolder {
     /// Renames the folder to `path`, unless there is an entry of that name.
     /// - Parameter isSynced: the content and the name are on the disk when the function returns.
     /// - Returns: False if there is one; it stays, and this folder will be removed.
-    /// - Throws: `RequestError` if the system refuses.
+    /// - Throws: `RequestError` if a system call fails.
     public func publish(asNew path: String, isSynced: Bool = false) throws(RequestError) -> Bool {
         guard !isSynced || Disk.syncTree(self.path) else {
             throw RequestError("cannot make the folder \(path): \(systemMessage())", status: .unavailable)

@@ -10,7 +10,7 @@ enum TemporaryName {
     enum Role: String, CaseIterable {
         /// Written by accelc.
         case draft
-        /// Moved there from the output's place, to be replaced; perhaps another program's.
+        /// Moved there from the output's path, to be replaced; perhaps another program's.
         case replaced
     }
 

@@ -17,7 +17,7 @@ extension TemporaryPaths {
     /// and an existing entry only exchanged; and again after the exchange, when no other process can reach it. If the
     /// last test fails, the two entries are exchanged back.
     /// - Parameter form: whether it is a file or a folder.
-    /// - Throws: `RequestError`: usage if another entry exists, unavailable if the system refuses.
+    /// - Throws: `RequestError`: usage if another entry exists, unavailable if a system call fails.
     static func publish(_ temporary: String, as path: String, kind: OutputKind, form: Files.Kind) throws(RequestError) {
         var replaced: [String] = []
         defer { replaced.forEach { discardReplaced($0) } }

@@ -35,7 +35,7 @@ public enum TemporaryPaths {
 
     /// Creates an entry with an unused name beside `path`, which this process holds (`EntryHold`).
     /// - Parameters:
-    ///   - make: creates the entry at a path, in a short time; nil if the system refuses, with the reason in `errno`.
+    ///   - make: creates the entry at a path, in a short time; nil if the system call fails, with the reason in `errno`.
     ///   - drop: closes what `make` returned, after another process took the entry for an abandoned one.
     /// - Returns: nil if `make` returned nil.
     static func entry<Made: Sendable>(
@@ -61,7 +61,7 @@ public enum TemporaryPaths {
         return nil
     }
 
-    /// Says why nothing could be made beside `path`: the system's message, that the folder is missing, or what is in its place.
+    /// Returns why no entry could be created beside `path`: the system's message, a missing folder, or an entry that is no folder.
     static func failure(_ number: Int32 = errno, beside path: String) -> String {
         var parent = Files.parentFolder(of: path)
         switch number {

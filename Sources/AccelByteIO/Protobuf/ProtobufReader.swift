@@ -1,4 +1,4 @@
-/// Reads a Protocol Buffers message field by field. Groups, which are obsolete, are refused.
+/// Reads a Protocol Buffers message field by field. Groups, which are obsolete, are rejected.
 public struct ProtobufReader: Sendable {
     /// The value of a field, by its wire type.
     public enum Value: Sendable {

@@ -56,7 +56,7 @@ extension Sequence {
 package struct FoldedNames<Element> {
     /// The name, or `k.0 to k.23`: the first name and the last one.
     package let name: String
-    /// The name with each range of numbers in its place: `layers.0…23.weight`.
+    /// The name with each number replaced by its range: `layers.0…23.weight`.
     package let shortName: String
     /// The elements by their numbers.
     package let elements: [Element]

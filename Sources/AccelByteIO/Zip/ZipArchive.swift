@@ -1,7 +1,7 @@
 /// A zip archive with a checked directory: names stay inside, entries fill the archive consecutively without overlap or
 /// gap, the two headers of each entry agree, and sizes are within limits.
 public struct ZipArchive: Sendable {
-    /// Limits of an archive; beyond them it is refused.
+    /// Limits of an archive; beyond them it is rejected.
     public struct Limits: Sendable {
         /// The number of entries.
         public var entries: Int

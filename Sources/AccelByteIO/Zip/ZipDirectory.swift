@@ -92,7 +92,7 @@ private struct ZipEnd {
         func refused(_ reason: String, at position: Int) -> FormatError {
             FormatError(file: file, location: .offset(UInt64(max(position, 0))), reason: reason)
         }
-        // A comment after the end record is refused, because it can hide another archive.
+        // A comment after the end record is rejected, because it can hide another archive.
         let endStart = bytes.count - ZipFormat.endBytes
         guard endStart >= 0 else { throw refused("the file has \(bytes.count) bytes: it is no zip archive", at: 0) }
         var reader = ByteReader(bytes, file: file, position: endStart)

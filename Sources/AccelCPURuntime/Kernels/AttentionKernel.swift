@@ -109,7 +109,7 @@ struct AttentionKernel: Kernel {
         ck_divide_by_weights(states, rows.count, target, targetStride, valueWidth)
     }
 
-    /// Turns the scores of some rows and keys into weights, and scales the rows' earlier sums of values.
+    /// Converts the scores of some rows and keys to weights, and scales the rows' earlier sums of values.
     private func weigh(
         _ scores: UnsafeMutablePointer<Float>, _ rows: Range<Int>, _ keys: Range<Int>, batch: Int, head: Int,
         _ states: UnsafeMutablePointer<ck_softmax_row>, _ values: UnsafeMutablePointer<Float>
@@ -217,7 +217,7 @@ struct AttentionKernel: Kernel {
 }
 
 extension PreparedCall {
-    /// Refuses a call of attention whose operands are not in memory, as float32 or, keys and values both, as float16 or rows
+    /// Rejects a call of attention whose operands are not in memory, as float32 or, keys and values both, as float16 or rows
     /// of codes.
     func requireKeysInMemory() throws(Unsuitable) {
         let others = inputs.indices.filter { $0 != 1 && $0 != 2 }.map { inputs[$0] } + outputs

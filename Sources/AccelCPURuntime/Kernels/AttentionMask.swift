@@ -5,7 +5,7 @@ import CAccelKernels
 /// The additive mask of an attention, broadcast to its scores.
 struct AttentionMask: Sendable {
     private let memory: OperandMemory
-    /// Of [batch, heads, rows, keys].
+    /// The strides of [batch, heads, rows, keys].
     private let strides: [Int]
 
     /// nil for attention without a mask.
@@ -60,7 +60,7 @@ struct AttentionMask: Sendable {
         }
     }
 
-    /// Turns the scores of some keys into weights: the softmax of their products with `scale`, plus their values in a row
+    /// Converts the scores of some keys to weights: the softmax of their products with `scale`, plus their values in a row
     /// of the mask if there is one. The first score is that of the first key.
     static func softmax(
         of scores: UnsafeMutablePointer<Float>, times scale: Float, _ keys: Range<Int>, _ mask: Row?

@@ -21,7 +21,7 @@ struct ConvTransposeKernel: Kernel {
     private let bias: ChannelBias
     private let target: OperandMemory
     private let phases: [Phase]
-    /// Of all phases.
+    /// The number of taps of all phases.
     private let allTaps: Int
     private let stride: Int
     private let batch: Int

@@ -14,7 +14,7 @@ struct LinearOperands: Sendable {
     let bias: OperandMemory?
     let target: OperandMemory
     let activation: Activation
-    /// What is added to the result after the activation, contiguous; nil: nothing.
+    /// The values that are added to the result after the activation, contiguous; nil: none.
     private let residual: OperandMemory?
     /// Rows of x.
     let rows: Int

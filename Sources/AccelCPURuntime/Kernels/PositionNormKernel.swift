@@ -15,7 +15,7 @@ struct PositionNormKernel: Kernel {
     private let batch: Int
     private let channels: Int
     private let groups: Int
-    /// Of one channel.
+    /// The number of positions of one channel.
     private let positions: Int
     private let workspace: Workspace
 

@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelTensors
 import CAccelKernels
 
-/// What this machine can do at most, measured: the limits that kernels are compared with.
+/// The measured limits of this machine, which kernels are compared with.
 public struct MachineLimits: Sendable {
     /// Multiply-adds of float32 in a second, in registers, by all threads together.
     public let multiplyAddsPerSecond: Double

@@ -86,7 +86,7 @@ public struct FunctionPlan: Sendable {
 }
 
 extension FunctionPlan {
-    /// What a file of inputs may hold: the inputs, and the states' initial values.
+    /// The ports for which a file of inputs may have tensors: the inputs, and the states, whose tensors are initial values.
     package var givenPorts: [FrozenProgram.Port] { inputs + states.map(\.port) }
 
     /// Returns what stands for an input that may be left out; nil for other inputs.

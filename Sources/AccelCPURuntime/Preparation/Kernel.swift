@@ -7,7 +7,7 @@ struct PreparedCall {
     let label: String
     let inputs: [OperandMemory]
     let outputs: [OperandMemory]
-    /// What a product adds to its result, of as many elements; nil: nothing.
+    /// The values that a product adds to its result, of as many elements; nil: none.
     var residual: OperandMemory? = nil
     /// Where kernels reserve scratch memory.
     let workspace: Workspace
@@ -17,12 +17,12 @@ struct PreparedCall {
         type(of: operation).position(of: name, among: inputs.map(\.elementType)).map { inputs[$0] }
     }
 
-    /// Refuses a call that a kernel is not made for.
+    /// Rejects a call that a kernel does not support.
     func require(_ condition: Bool, _ reason: @autoclosure () -> String) throws(Unsuitable) {
         if !condition { throw Unsuitable(reason()) }
     }
 
-    /// Refuses operands that are not float32, contiguous and in memory.
+    /// Rejects operands that are not float32, contiguous and in memory.
     func requireContiguousFloats(_ operands: [OperandMemory]) throws(Unsuitable) {
         for operand in operands where operand.contiguousFloats == nil {
             try require(operand.elementType == .float32, "takes float32 only")

@@ -73,7 +73,7 @@ final class Workspace: @unchecked Sendable {
     /// Bytes from the arena's start.
     private let start: Int
     private let workers: Int
-    /// Of the run that is under way: pieces are passed over once it is cancelled.
+    /// The cancellation of the run that is under way: pieces are passed over once it is cancelled.
     var cancellation: Cancellation?
     /// Whether the run that is under way has to end. Pieces of unbounded work, such as functions of whole rows, ask between their
     /// parts, and leave what they have not written: nobody reads it.

@@ -65,7 +65,7 @@ package struct KernelFacts: Sendable {
         updatesInPlace = kernels.contains { $0.updatesInPlace }
     }
 
-    /// Those of an operation's kernels.
+    /// Creates the facts of an operation's kernels.
     package init(_ operation: any Operator) {
         self = Kernels.factsByOperator[operation.name] ?? KernelFacts([])
     }

@@ -3,7 +3,7 @@ import AccelTensors
 /// Scratch memory whose content is made from an operand alone, such as rounded rows: the calls of a group that need the same content
 /// share it.
 struct SharedScratch: Sendable {
-    /// What the memory is filled with.
+    /// The content of the memory.
     struct Content: Equatable {
         /// The form of the content, such as `rounded rows`.
         let form: String

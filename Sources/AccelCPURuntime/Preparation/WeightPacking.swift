@@ -9,6 +9,6 @@ struct WeightPacking: Sendable {
     let panels: Int
     /// Floats of any content that `pack` needs for a panel.
     let scratchFloats: Int
-    /// Writes the bytes of a panel to their places in the whole.
+    /// Writes the bytes of a panel to their offsets in the whole.
     let pack: @Sendable (_ panel: Int, _ whole: UnsafeMutableRawPointer, _ scratch: UnsafeMutablePointer<Float>) -> Void
 }

@@ -104,7 +104,7 @@ struct BlockScaledProduct: VectorProduct {
         }
     }
 
-    /// What codes that are biased are less.
+    /// The offset subtracted from biased codes.
     private var middle: Int { 1 << (codes.bits - 1) }
 
     private func addShifts(

@@ -1,4 +1,4 @@
-/// What a rendering may still spend.
+/// The steps and the depth of a rendering, counted against its limits.
 final class Budget {
     let limits: ChatTemplateLimits
     private var steps = 0

@@ -12,7 +12,7 @@ final class Evaluator {
     private(set) var root = Scope(parent: nil)
     private(set) lazy var expressions = ExpressionEvaluator(self)
 
-    /// What ends the statements of a loop's body.
+    /// The way in which the statements of a loop's body end.
     enum Flow {
         case next, breakLoop, continueLoop
     }

@@ -41,7 +41,7 @@ indirect enum Statement: Sendable {
     }
 }
 
-/// What a value is assigned to.
+/// The target of an assignment.
 indirect enum Target: Sendable {
     case name(String)
     case tuple([Target])

@@ -9,7 +9,7 @@ final class Dict {
 
     var count: Int { keys.count }
 
-    /// Stores a value under a key. A known key keeps its place.
+    /// Stores a value under a key. A known key keeps its position.
     /// - Throws: `TemplateFailure` for a key that is no constant, and for nesting that is too deep.
     func set(_ key: Value, _ value: Value) throws {
         let hashed = try DictKey(key)
@@ -44,7 +44,7 @@ final class Dict {
     func removeAll() { (keys, values, indices) = ([], [], [:]) }
 }
 
-/// What a dictionary shows of itself.
+/// A view of a dictionary: its keys, values or items.
 final class DictView {
     enum Kind: String {
         case keys = "dict_keys"

@@ -1,5 +1,5 @@
 extension Value {
-    /// What a template prints, as Python's `str` has it.
+    /// The text that a template prints, as Python's `str` writes it.
     var printed: Text {
         switch self {
         case .string(let text), .markup(let text): text

@@ -186,7 +186,7 @@ protocol TemplateObject: AnyObject {
     var extent: Extent { get }
     var isTrue: Bool { get }
     var isCallable: Bool { get }
-    /// What `repr` and `str` give.
+    /// Returns the text of `repr` and `str`.
     func representation(level: Int) -> Text
     /// Returns an attribute; nil if there is none.
     func attribute(_ name: String, _ evaluator: Evaluator) throws -> Value?

@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelTensors
 
-/// What an adapter is and changes, without a model.
+/// A summary of an adapter and of the modules that it changes, without a model.
 public struct AdapterSummary: Sendable {
     /// Modules whose names have the same last part, such as `q_proj`.
     public struct Target: Equatable, Sendable {
@@ -21,13 +21,13 @@ public struct AdapterSummary: Sendable {
     public let rank: Int?
     /// The numerator of the scale of such modules; nil unless it is LoRA.
     public let alpha: Double?
-    /// What sets it apart from plain LoRA, such as `use_dora`.
+    /// The fields that select variants of plain LoRA, such as `use_dora`.
     public let variants: [String]
-    /// The model that it was trained on, as it says.
+    /// The model that the adapter was trained on, as its configuration states it.
     public let baseModel: String?
     /// The changed modules, by name.
     public let targets: [Target]
-    /// The names of whole tensors in place of the model's.
+    /// The names of whole tensors that replace the model's.
     public let replaced: [String]
     /// Why it cannot be merged into any model; nil if it can.
     public let obstacle: String?

@@ -24,7 +24,7 @@ struct CTranslate2Aliases {
         self.targets = targets
     }
 
-    /// What equal variables have in common: shape, type and some elements.
+    /// The properties that equal variables have in common: shape, type and some elements.
     private struct Key: Hashable {
         let shape: [Int]
         let type: ElementType

@@ -34,7 +34,7 @@ struct CTranslate2Decoder: CTranslate2Family {
         CTranslate2Decoder(names: ["gemma"], writesHeadWidth: true, isGemma: true),
     ]
 
-    /// What all decoders of CTranslate2 have, Whisper's too.
+    /// The scalars of all decoders of CTranslate2, including Whisper's.
     static let scalars: [(String, CTranslate2Scalar)] = [
         ("alibi", .flag(false)), ("alibi_use_positive_positions", .flag(false)), ("scale_alibi", .flag(false)),
         ("alignment_heads", .int16(1)), ("alignment_layer", .int16(-1)), ("pre_norm", .flag(true)),
@@ -137,7 +137,7 @@ struct CTranslate2Decoder: CTranslate2Family {
         return Heads(count: count, keys: keys, width: headWidth, isUsual: headWidth == width / count)
     }
 
-    /// Returns the sliding window if CTranslate2 has it for this family; else notes what is missing.
+    /// Returns the sliding window if CTranslate2 has it for this family; else adds a remark on the missing window.
     private func window(_ draft: inout CTranslate2Draft) throws -> Int? {
         let config = draft.field
         let isUsed =

@@ -3,10 +3,10 @@ import AccelWeightCompression
 
 /// A type of tensors in GGUF files. Rows consist of whole blocks.
 struct GGMLType: Equatable, Sendable {
-    /// What accelc reads a tensor of the type as.
+    /// The elements or codec as which accelc reads a tensor of the type.
     enum Storage: Equatable, Sendable {
         case plain(ElementType)
-        /// Weights that the codec of this name encodes to the same bytes, or to the same codes and scales in other places.
+        /// Weights that the codec of this name encodes to the same bytes, or to the same codes and scales in another order.
         case codec(String)
         /// Not read; its size is known, so that the file can be checked.
         case unread

@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// What an architecture of llama.cpp reads: its name, and the names of a family's tensors in GGUF files.
+/// An architecture of llama.cpp: its name, and the names of a family's tensors in GGUF files.
 struct GGUFArchitecture: Sendable {
     /// The family of accelc, which is the `model_type` of config.json.
     let family: String

@@ -8,7 +8,7 @@ enum GGUFKeys {
     struct Constant {
         let key: String
         let values: [JSON]
-        /// What any other value means.
+        /// The meaning of any other value.
         let meaning: String
 
         init(_ key: String, _ values: JSON..., meaning: String) {

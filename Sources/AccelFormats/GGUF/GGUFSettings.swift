@@ -6,7 +6,7 @@ import AccelTensors
 struct GGUFSettings {
     private(set) var metadata: [(key: String, value: GGUFValue)] = []
     private(set) var tensors: [GGUFTensor] = []
-    /// What llama.cpp computes in another way than the model, a sentence each.
+    /// The computations in which llama.cpp differs from the model, a sentence each.
     private(set) var remarks: [String] = []
     let heads: Int
     let keyHeads: Int
@@ -121,7 +121,7 @@ struct GGUFSettings {
         }
     }
 
-    /// Adds the window and its layers. llama.cpp has windows in gemma3 only; for others the keys say what the model has.
+    /// Adds the window and its layers. llama.cpp has windows in gemma3 only; for others the keys only describe the model.
     private mutating func addWindows() throws {
         let isUsed = try field["use_sliding_window"].exists ? field["use_sliding_window"].bool() : true
         guard isUsed, field["sliding_window"].exists else { return }
@@ -179,7 +179,7 @@ struct GGUFSettings {
         case "llama3" where architecture.rotatesNeighbours:
             tensors.append(
                 factors("rope_freqs.weight", try GGUFRotary.llama3(scaling, field, theta: theta, width: width)))
-            // llama.cpp does not read it here; a reader can tell from it how the factors came about.
+            // llama.cpp does not read it here; it records for readers how the factors were computed.
             let original = field["original_max_position_embeddings"]
             let inside = scaling["original_max_position_embeddings"]
             add("rope.scaling.original_context_length", count: try (original.exists ? original : inside).int())

@@ -21,7 +21,7 @@ public struct ImportanceMatrix: Sendable {
 
     private struct Entry {
         var count: Int
-        /// Of all matrices of a weight, one after the other.
+        /// The mean squares of the inputs of all matrices of a weight, one matrix after the other.
         var meanSquares: [Float]
         var matrices = 1
     }

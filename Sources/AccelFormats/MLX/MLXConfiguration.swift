@@ -4,7 +4,7 @@ import AccelTensors
 
 /// The config.json of an export, by the class that reads it.
 protocol MLXSettings {
-    /// What the class computes in another way than the model, a sentence each.
+    /// The computations in which the class differs from the model, a sentence each.
     var remarks: [String] { get }
     /// Tensors beside those of the model.
     var extra: [StoredTensor] { get }
@@ -23,7 +23,7 @@ extension MLXSettings {
 
 /// The config.json of an export: the model's, with the fields that mlx-lm reads and newer or older configurations lack.
 struct MLXConfiguration: MLXSettings {
-    /// What mlx-lm computes in another way than the model, a sentence each.
+    /// The computations in which mlx-lm differs from the model, a sentence each.
     private(set) var remarks: [String] = []
     private let family: MLXFamily
     let field: JSONField

@@ -1,10 +1,10 @@
 import AccelByteIO
 
-/// What a model class of mlx-lm reads from config.json and from the tensors.
+/// The fields of config.json and the tensors that a model class of mlx-lm reads.
 struct MLXFamily: Sendable {
     /// How a class computes logits.
     enum Head: Sendable {
-        /// As `tie_word_embeddings` says.
+        /// As `tie_word_embeddings` states.
         case configured
         /// From the word embeddings in any case.
         case tied

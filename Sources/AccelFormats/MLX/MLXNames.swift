@@ -19,7 +19,7 @@ struct MLXNames: Sendable {
     /// Tensors of MLX that checkpoints do not have.
     var extra: Set<String> = []
 
-    /// Those of checkpoints, all with the prefix.
+    /// The names of checkpoints, all with the prefix.
     static let usual = MLXNames(outer: ["lm_head"])
 
     /// Whether checkpoints have other names or axes.

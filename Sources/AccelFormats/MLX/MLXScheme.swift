@@ -4,7 +4,7 @@ import AccelWeightCompression
 
 /// A scheme of MLX: codes of some bits, and one scale for each group of a row, in the mode `affine` with a bias.
 struct MLXScheme: Hashable, Sendable {
-    /// What codes and scales stand for.
+    /// The meaning of codes and scales.
     enum Mode: String, CaseIterable, Sendable {
         /// `scale * code + bias`, of floating-point numbers.
         case affine
@@ -101,7 +101,7 @@ extension MLXScheme {
     /// Returns how MLX stores a weight with a codec.
     /// - Parameters:
     ///   - name: the name of the tensor in MLX.
-    ///   - largest: the largest group for a scale that holds for a whole row.
+    ///   - largest: the largest group for a scale that applies to a whole row.
     static func storage(
         of codec: any WeightCodec, elementType: ElementType, shape: Shape, as name: String,
         groupsUpTo largest: Int = largestGroup

@@ -1,14 +1,14 @@
 import AccelByteIO
 import AccelTensors
 
-/// What accelc writes into the index of exported weights: how they were encoded, and what they were in the checkpoint. Empty for
-/// models of other tools.
+/// The record that accelc writes into the index of exported weights: their encodings, and their types and names in the checkpoint.
+/// Empty for models of other tools.
 struct ExportRecord: Sendable {
     /// The codecs, by the names of weights in the file.
     var schemes: [String: String] = [:]
     /// The types in the checkpoint.
     var types: [String: ElementType] = [:]
-    /// The names in the checkpoint, where the file's names do not tell them.
+    /// The names in the checkpoint, where they do not follow from the file's names.
     var names: [String: String] = [:]
 
     private static let schemesKey = "accelc.schemes"

@@ -1,7 +1,7 @@
 import AccelByteIO
 import AccelTensors
 
-/// What a configuration states about the weight of a layer; nil for what it leaves open.
+/// The properties that a configuration states for the weight of a layer; nil for unstated ones.
 struct LayerStatement: Sendable {
     /// The field that states it.
     let field: JSONField
@@ -13,7 +13,7 @@ struct LayerStatement: Sendable {
     var formats: [String]?
 }
 
-/// What the tensors of a layer show.
+/// The properties of a layer's weight that its tensors show.
 struct LayerFacts {
     enum Zeros {
         /// The format has none, or none that are stored.
@@ -31,7 +31,7 @@ struct LayerFacts {
 }
 
 extension LayerStatement {
-    /// Returns how a statement contradicts the tensors of a layer: what it states; nil if it does not.
+    /// Returns the statement that contradicts the tensors of a layer, as a phrase; nil if there is none.
     func contradiction(_ facts: LayerFacts, scales: Shape?, _ rows: Int, _ columns: Int) -> String? {
         if let bits, bits != facts.bits { return "\(bits) bits, and the codes are of \(facts.bits)" }
         if let isFloat, isFloat != facts.isFloat {

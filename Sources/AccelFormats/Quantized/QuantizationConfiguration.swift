@@ -4,7 +4,7 @@ import AccelPackages
 import AccelTensors
 
 /// The configuration of a checkpoint's quantization: a member of config.json, and files of older tools beside it. Fields that
-/// nobody read are rejected at the end, since they may change what weights are.
+/// nobody read are rejected at the end, since they may change the weights.
 struct QuantizationConfiguration: Sendable {
     /// The documents that state the quantization, the first one first; each records what is read.
     private let documents: [Document]
@@ -16,7 +16,7 @@ struct QuantizationConfiguration: Sendable {
         let field: JSONField
         /// The file's name in the folder.
         let name: String
-        /// What records reads: the object, or the whole file.
+        /// The root of the recorded reads: the object, or the whole file.
         let root: JSONField
     }
 
@@ -69,7 +69,7 @@ struct QuantizationConfiguration: Sendable {
         throw RequestError("\(error)", status: .unavailable, code: .unsupportedCheckpoint)
     }
 
-    /// Refuses documents that state different things.
+    /// Rejects documents that state different values.
     private func refuseDifferences() throws {
         guard let first = documents.first else { return }
         for other in documents.dropFirst() {
@@ -113,7 +113,7 @@ struct QuantizationConfiguration: Sendable {
         try method.statements(about: layer, self)
     }
 
-    /// Refuses a layer of a scheme that is not one of the method's.
+    /// Rejects a layer of a scheme that is not one of the method's.
     func refuse(_ layer: QuantizedLayer) throws {
         guard !method.schemes.contains(where: { $0.title == layer.scheme.title }) else { return }
         throw try layer.mark.error(
@@ -121,7 +121,7 @@ struct QuantizationConfiguration: Sendable {
                 + (method.names.first.map(quoted) ?? "nothing"))
     }
 
-    /// Refuses fields that nobody read and that are not listed as changing nothing.
+    /// Rejects fields that nobody read and that are not listed as changing nothing.
     /// - Throws: `RequestError` (unavailable) for the first of them.
     func refuseUnread(_ checkpoint: Checkpoint) throws {
         let more = try method.check(self, checkpoint)

@@ -3,7 +3,7 @@ import AccelTensors
 import AccelWeightCompression
 
 /// A way in which other tools store quantized weights in safetensors files. A scheme is a file in `Schemes/` and a line in
-/// `QuantizedSchemes`. The names and types of tensors decide; config.json says what they leave open.
+/// `QuantizedSchemes`. The names and types of tensors decide; config.json resolves the ambiguities.
 protocol QuantizedScheme: Sendable {
     /// The name in remarks and errors, e.g. `GPTQ`.
     static var title: String { get }
@@ -74,7 +74,7 @@ extension QuantizedSchemes {
         (".Qidxs", ".SU", "quip"), (".codes", ".codebooks", "aqlm"), (".weight_scales", ".weight", "eetq"),
     ]
 
-    /// Refuses a checkpoint of a method that is not read.
+    /// Rejects a checkpoint of a method that is not read.
     /// - Throws: `RequestError` (unavailable) that names the method and its mark.
     static func refuseMarked(_ checkpoint: Checkpoint) throws {
         for tensor in checkpoint.tensors {
@@ -90,7 +90,7 @@ extension QuantizedSchemes {
     }
 }
 
-/// What a scheme says of a weight. Its codes are read when they are used.
+/// A weight as its scheme stores it. Its codes are read when they are used.
 enum QuantizedWeight: Sendable {
     /// A codec has the codes and scales of the checkpoint.
     case encoded(
@@ -106,7 +106,7 @@ struct QuantizedLayer {
     let name: String
     let configuration: QuantizationConfiguration
     let scheme: any QuantizedScheme.Type
-    /// What accelc recorded about the weight; nil for layers of other tools.
+    /// The codec and element type that accelc recorded for the weight; nil for layers of other tools.
     let recorded: (scheme: String?, type: ElementType?)
 
     /// The tensor whose name is that of the layer and this end.

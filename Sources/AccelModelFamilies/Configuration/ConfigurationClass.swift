@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// What a class of transformers takes from config.json. transformers ignores all other fields.
+/// The fields that a class of transformers reads from config.json. transformers ignores all other fields.
 struct ConfigurationClass: Sendable {
     /// The fields that the class, or the code of its models, reads, by path; with the default, where JSON has a word for it.
     private let defaults: [String: JSON?]
@@ -24,7 +24,7 @@ struct ConfigurationClass: Sendable {
 
     func defines(_ path: String) -> Bool { defaults[path] != nil }
 
-    /// Whether a field that nobody reads says what the class does without it.
+    /// Returns whether a field that nobody reads has the value that the class uses without it.
     func isDefault(_ field: JSONField) -> Bool {
         guard let value = field.value, value != .null else { return true }
         guard let stated = defaults[field.path] ?? nil else { return value == .bool(false) }

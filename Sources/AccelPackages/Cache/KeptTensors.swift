@@ -18,7 +18,7 @@ public final class KeptTensors: Sendable {
     private static let claimedBytes = 1 << 18
     private let claims = Locked<[Digest: CacheClaim]>([:])
     private let counter = Locked(Counts())
-    /// The keys that a run with a comparison has added: an equal weight of its own says nothing of earlier results.
+    /// The keys that a run with a comparison has added: an equal weight of its own is no evidence about earlier results.
     private let added = Locked<Set<Digest>>([])
     /// The keys that a conversion asks the cache server for.
     private let shared = Locked<Set<Digest>>([])
@@ -27,11 +27,11 @@ public final class KeptTensors: Sendable {
     public struct Counts: Equatable, Sendable {
         /// Weights that an earlier run has compressed.
         public var found = 0
-        /// Of those, the weights that the cache server has supplied to this run.
+        /// The weights among `found` that the cache server has supplied to this run.
         public var received = 0
         /// Weights that this run has compressed.
         public var made = 0
-        /// Of those, the weights that are not in the cache, because it cannot be written or there is none.
+        /// The weights among `made` that are not in the cache, because it cannot be written or there is none.
         public var unkept = 0
     }
     /// The counts of the weights so far.
@@ -84,7 +84,7 @@ public final class KeptTensors: Sendable {
         remote.fetch(asked.filter { (try? cache.folder.record($0)) == nil }.sorted(), into: cache)
     }
 
-    /// Sends what the cache server lacks of the tensors that it was asked for, found ones too.
+    /// Sends the requested tensors that the cache server lacks, including those found in the cache.
     public func share() {
         guard let cache, let remote = cache.remote else { return }
         remote.add(missing: shared.withLock { $0.sorted() }, from: cache.folder)

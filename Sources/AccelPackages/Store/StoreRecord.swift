@@ -19,7 +19,7 @@ package struct StoreRecord: Equatable, Sendable {
     package var standing: Standing
     /// The versions to go back to, the latest first.
     package var earlier: [Digest]
-    /// What the signatures of versions state, of those that were asked for.
+    /// The releases that signatures state, by version, for the versions whose signatures were requested.
     package var releases: [Digest: SignedRelease]
 
     package init(

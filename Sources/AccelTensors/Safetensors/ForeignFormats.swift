@@ -26,7 +26,7 @@ public enum ForeignFormat: Sendable {
     /// The suffixes of pickles' names.
     public static let pickleSuffixes = [".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"]
 
-    /// The suffixes that tell a format.
+    /// The suffixes that identify a format.
     public static let suffixes = formats.map(\.0)
 
     private static let formats: [(String, ForeignFormat)] =
@@ -88,7 +88,7 @@ public enum ForeignFormat: Sendable {
         return (0...3).contains { String(validating: start.dropLast($0), as: UTF8.self) != nil }
     }
 
-    /// What the file is, in words.
+    /// The description of a file of the format, e.g. `a GGUF file`.
     package var title: String {
         switch self {
         case .pickle: "a Python pickle, which can run code when it is read"

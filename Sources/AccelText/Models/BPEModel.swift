@@ -19,7 +19,7 @@ struct BPEModel: Sendable {
         var fallsBackToBytes = false
         /// A word of the vocabulary is a token, whatever merges give.
         var ignoresMerges = false
-        /// That holds for runs of newlines only.
+        /// A run of newlines that is a word of the vocabulary is a token, whatever merges give.
         var ignoresMergesOfNewlines = false
     }
 

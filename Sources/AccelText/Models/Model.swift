@@ -1,4 +1,4 @@
-/// What makes tokens of the pieces of a text.
+/// The model of a tokenizer, which makes tokens of the pieces of a text.
 enum Model: Sendable {
     case bpe(BPEModel)
     case wordPiece(WordPieceModel)

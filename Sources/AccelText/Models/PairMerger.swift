@@ -2,7 +2,7 @@
 struct PairMerger: Sendable {
     private var ids: [TokenID] = []
     private var lengths: [Int32] = []
-    /// What the symbol and the next one merge to.
+    /// The merge of each symbol with the next one, as rank << 32 | merged token; `MergeTable.none` if they do not merge.
     private var results: [UInt64] = []
     private var next: [Int32] = []
     private var previous: [Int32] = []

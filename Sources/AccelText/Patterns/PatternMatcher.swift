@@ -13,7 +13,7 @@ struct PatternScratch {
 /// A search that goes back often begins to note states (an instruction at an offset) that have failed, and never enters them again: then
 /// the time is bounded by the number of instructions times the size of the text.
 struct PatternMatcher: ~Copyable {
-    /// What to do if the current way fails.
+    /// A backtracking point: the state to continue from if the current alternative fails.
     fileprivate struct Choice {
         var instruction: Int32
         /// The least offset of a run that gives back scalars; -1 for a plain choice.

@@ -1,4 +1,4 @@
-/// What becomes of the matches that a text is split at.
+/// The handling of the matches that a text is split at.
 enum SplitBehavior: String, Sendable {
     case removed = "Removed"
     case isolated = "Isolated"

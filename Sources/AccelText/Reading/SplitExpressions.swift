@@ -1,14 +1,14 @@
 /// The patterns that tokenizers of language models split text with, by the names that llama.cpp gives them (`tokenizer.ggml.pre`).
 enum SplitExpressions {
-    /// How a name's text is split, and what else its models need.
+    /// The expressions that split text for a name, and the other settings of its models.
     struct Rule {
-        /// Applied one after the other; what is between matches is split, too.
+        /// The expressions, applied one after the other; the text between matches is split, too.
         var expressions: [String]
         /// A word of the vocabulary is a token, whatever merges give.
         var ignoresMerges = false
-        /// That holds for runs of newlines only.
+        /// A run of newlines that is a word of the vocabulary is a token, whatever merges give.
         var ignoresMergesOfNewlines = false
-        /// A token for the start of the text is added, if the file does not say otherwise.
+        /// A token for the start of the text is added, unless the file declares otherwise.
         var addsStart = false
         /// Words are bytes in the byte alphabet; else UTF-8 with `▁` for spaces.
         var isByteLevel = true

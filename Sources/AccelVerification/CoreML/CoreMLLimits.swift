@@ -1,8 +1,8 @@
-/// What decides the default limits of a Core ML package's outputs against a model or a golden.
+/// The basis of the default limits of a Core ML package's outputs against a model or a golden.
 struct CoreMLLimits {
     /// The line of the weights' encoding that loses most, for comparisons without a model; nil without weights.
     var weakest: SchemeTolerance?
-    /// Each weight is the model's, within what its encoding loses.
+    /// Each weight is the model's, within the loss of its encoding.
     var areWeightsRight = true
 
     /// Returns the limit of an output.

@@ -3,20 +3,20 @@ import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
 
-/// Inputs of functions that no file gives: drawn by their roles, and, where a function reads what other runs leave, made by such runs
-/// of the package, or of the model. Key/value caches are those of a block of drawn tokens before the function's own, an encoder's keys and values those
-/// of drawn features, and other states those of earlier runs. Caches of random numbers would be unlike any model's: attention over
-/// them is as good as one-hot, and amplifies rounding errors.
+/// Inputs of functions that no file gives: random values by their roles, and, where a function reads results or states of other runs,
+/// the results and states of such runs of the package, or of the model. Key/value caches come from a prefill with random tokens before
+/// the function's own, an encoder's keys and values from random features, and other states from earlier runs. Caches of random numbers
+/// would be unlike any model's: attention over them is as good as one-hot, and amplifies rounding errors.
 final class DrawnInputs {
     private let program: ModelPlan
     /// The model's function of each of the program's; nil where it has none.
     private let models: [FrozenProgram?]
     private let drawn: SeededInputs
-    /// Draws the tokens before a block, so that they are other ones than the block's.
+    /// The generator of the tokens before a block, so that they are other ones than the block's.
     private let earlier: SeededInputs
     /// Runs a function, and returns its outputs and the states that it leaves, by name.
     private let run: (_ function: Int, FunctionFeed) throws -> [String: HostTensor]
-    /// What the encoders that have run made, by the function's index.
+    /// The results of the encoders that have run, and of their cross-attention functions, by the index of the encoder's function.
     private var encodings: [Int: [String: HostTensor]] = [:]
     /// The runs of a function before the one that starts with its states.
     private static let earlierRuns = 2
@@ -32,12 +32,12 @@ final class DrawnInputs {
         (drawn, earlier) = (SeededInputs(seed: seed), SeededInputs(seed: seed &+ 1 << 32))
     }
 
-    /// Draws for a package's functions, which the runner runs.
+    /// Creates random inputs for a package's functions, which the runner runs.
     convenience init(_ program: ModelPlan, _ models: [FrozenProgram?], seed: UInt64, _ runner: PackageRunner) {
         self.init(program, models, seed: seed, run: runner.run)
     }
 
-    /// Draws for functions of a model, which run by the operators' reference implementations.
+    /// Creates random inputs for functions of a model, which run by the operators' reference implementations.
     convenience init(_ models: [FrozenProgram], seed: UInt64) {
         let program = ModelPlan(
             of: ModelGraph(functions: models, tensors: []),
@@ -81,8 +81,8 @@ final class DrawnInputs {
         HostTensor(state.initial, filling: TensorType(state.elementType, shape: state.shape)).wideningRows().shape
     }
 
-    /// Returns what an encoder, and the function that keeps keys and values of its output, make of drawn features, by the names of
-    /// outputs and states; empty if a function reads none.
+    /// Returns the results of an encoder and of its cross-attention function on random features, by the names of outputs and states;
+    /// empty if a function reads none.
     private func encoded(for function: FunctionPlan) throws -> [String: HostTensor] {
         let reads = function.states(.crossAttention).filter { state in
             !function.changedStates.contains { $0.name == state.name }
@@ -100,7 +100,7 @@ final class DrawnInputs {
         return [:]
     }
 
-    /// Returns what one encoder, and the function behind it, make of drawn features.
+    /// Returns the results of one encoder, and of the function behind it, on random features.
     private func encoding(by index: Int, _ model: FrozenProgram) throws -> [String: HostTensor] {
         let inputs = drawn.inputs(for: model)
         var made = try run(index, FunctionFeed(inputs: inputs))
@@ -112,7 +112,7 @@ final class DrawnInputs {
         return made
     }
 
-    /// Returns the caches that a block of drawn tokens leaves, and the position of the next token.
+    /// Returns the caches that a prefill with random tokens leaves, and the position of the next token.
     /// - Parameter states: those of an encoder, which the block reads too.
     private func caches(
         before function: FunctionPlan, _ states: [String: HostTensor]
@@ -148,7 +148,7 @@ final class DrawnInputs {
         return (min(blocks * length(first), capacity - own), caches.filter { names.contains($0.key) })
     }
 
-    /// Returns the states that some runs of a function on other drawn inputs leave.
+    /// Returns the states that some runs of a function on other random inputs leave.
     private func statesAfterRuns(
         of index: Int, _ model: FrozenProgram, _ given: [String: HostTensor]
     ) throws -> [String: HostTensor] {

@@ -5,8 +5,8 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// What functions take from an encoder, made by the original model from the inputs of a file: the encoder's output, and the keys and
-/// values that a decoder reads.
+/// The inputs and states that functions take from an encoder, made by the original model from the inputs of a file: the encoder's
+/// output, and the keys and values that a decoder reads.
 struct EncoderStates {
     let program: ModelPlan
     let model: ReferenceModel?
@@ -15,7 +15,7 @@ struct EncoderStates {
     typealias Run = (function: Int, feed: FunctionFeed, isMade: Bool)
 
     /// Returns the runs with these states, and runs on the encoder's output of functions that take it. Runs for which the file has neither
-    /// states nor what they are made from are left out: on zeros, which are those of no encoder, they would say nothing.
+    /// states nor the encoder's inputs are left out: a decoder is meaningless on zero encoder states.
     /// - Throws: `RequestError` (unavailable) if no run is left.
     func given(to runs: [(function: Int, feed: FunctionFeed)], file: InputMatcher) throws -> [Run] {
         let runs = runs.map { Run($0.function, $0.feed, false) }
@@ -112,7 +112,7 @@ private final class EncoderRuns {
 
     var count: Int { feeds.count }
 
-    /// Returns what each chain of functions makes in a run, by name.
+    /// Returns the results of each chain of functions in a run, by name.
     func made(_ number: Int) throws -> [[String: StoredTensor]] {
         if let last, last.number == number { return last.made }
         guard feeds.indices.contains(number) else { return [] }

@@ -26,7 +26,8 @@ public enum InputSource: Sendable {
         return golden
     }
 
-    /// What the figures leave out of the inputs that are filled up or masked.
+    /// The note on padding, which the figures leave out: all masked positions, or only the values that fill samples up if the inputs have
+    /// no mask.
     var withoutPadding: String {
         get throws {
             let isMasked =
@@ -56,7 +57,7 @@ public enum InputSource: Sendable {
         }
     }
 
-    /// The name with the functions whose inputs are drawn because a file has none for them.
+    /// Returns the name with the functions that get random inputs because a file has none for them.
     func summary(drawing functions: [String]) -> String {
         guard !functions.isEmpty else { return summary }
         return
@@ -70,8 +71,8 @@ struct FunctionFeed {
     var inputs: [String: HostTensor] = [:]
     /// Given initial states, by name.
     var states: [String: HostTensor] = [:]
-    /// Returns a drawn initial state, which is made each time that it is needed: those of a large cache take more memory
-    /// than the layer that reads them. nil draws none.
+    /// Returns a random initial state, which is made each time that it is needed: the states of a large cache take more memory
+    /// than the layer that reads them. nil makes none.
     var drawnState: ((String) -> HostTensor?)?
     /// The number of rows, and of those, from the first on, whose samples no other run has; nil if all rows count.
     var rows: (all: Int, own: Int)?
@@ -96,7 +97,7 @@ struct FunctionFeed {
         }
     }
 
-    /// Returns the feed with what is made when the run begins.
+    /// Returns the feed with the inputs and states that are made when the run begins.
     func completed() throws -> FunctionFeed {
         guard let making else { return self }
         var feed = self
@@ -142,7 +143,7 @@ struct InputMatcher {
         }
     }
 
-    /// Returns the function's inputs from the file, with what stands for missing ones, and the initial value of each state that the file
+    /// Returns the function's inputs from the file, with stand-ins for missing ones, and the initial value of each state that the file
     /// names; nil if an input is missing or has another shape or kind of element type.
     private func feed(for function: FunctionPlan) -> FunctionFeed? {
         var feed = FunctionFeed()
@@ -159,7 +160,7 @@ struct InputMatcher {
         return feed
     }
 
-    /// Returns what stands for an input that the file lacks: a mask, token types, or the position 0 where the file has no caches.
+    /// Returns the stand-in for an input that the file lacks: a mask, token types, or the position 0 where the file has no caches.
     private func standIn(for port: FrozenProgram.Port, of function: FunctionPlan) -> HostTensor? {
         if let tensor = function.standIn(for: port) { return HostTensor(tensor) }
         guard function.interface.inputs[port.name]?.kind == .position, port.elementType == .int64,

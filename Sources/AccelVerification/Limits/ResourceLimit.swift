@@ -7,7 +7,7 @@ enum Resource: String, CaseIterable, Sendable {
     case storedBytes = "stored bytes"
     case bitsPerWeight = "bits per weight"
     case packageBytes = "bytes of the package"
-    /// Of the weights, and of the values and states of one session: see `Footprint`.
+    /// The bytes of the weights, and of the values and states of one session: see `Footprint`.
     case memoryBytes = "bytes of memory"
     /// The time of a run with all weights in float32 divided by the package's; the least of all functions.
     case speed = "speed relative to float32"
@@ -49,7 +49,7 @@ struct ResourceLimit: Sendable {
 extension Subject {
     private var coreML: CoreMLPackage? { if case .coreML(let package) = self { package } else { nil } }
 
-    /// The bytes of all files of a package; nil for what is none.
+    /// The bytes of all files of a package; nil for other subjects.
     var fileBytes: Int? {
         get throws { try package?.byteCount ?? coreML.map { try Files.byteCount(ofTree: $0.path) } }
     }

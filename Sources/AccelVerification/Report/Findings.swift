@@ -106,7 +106,8 @@ public struct NotCompared: Equatable, Sendable {
     public internal(set) var isAllowed = false
 }
 
-/// The outputs of a function together against the original model or a golden, without its states: the figure that a conversion chooses schemes by.
+/// The outputs of a function together against the original model or a golden, without its states: the figure that a conversion chooses
+/// schemes by.
 public struct TogetherFinding: Sendable {
     /// The function's name.
     public let function: String
@@ -126,7 +127,7 @@ public struct SizeFinding: Sendable {
     public let value: Double
     /// The largest value that is allowed, or the least one: see `isLeast`.
     public let limit: Double
-    /// What sets the limit, e.g. `the profile phone`.
+    /// The origin of the limit, e.g. `the profile phone`.
     public let origin: String
     /// The function that has the value; nil for the package as a whole.
     let place: String?

@@ -6,7 +6,7 @@ extension ParityReport {
     private static let rankedLines = 3
     /// The largest number of rules that terminals advise.
     private static let advisedLines = 5
-    /// A rule is advised if it saves at least this share of what all weights lose.
+    /// A rule is advised if it saves at least this share of the loss of all weights.
     private static let advisedShare = 0.01
     /// The number of weights that pages list.
     private static let rankedRows = 20
@@ -57,7 +57,7 @@ extension ParityReport {
     /// Some weights are by gptq, so that their figures are not those of the stored codes.
     private var isFitted: Bool { !isEstimated && losses.contains { $0.scheme.contains("method=gptq") } }
 
-    /// What the figures are measured on, where the title does not say it.
+    /// Notes on the data and the method of the figures, where the title does not state them.
     private var rankedNotes: [String] {
         [
             isEstimated ? "-: not measured, as a run for each weight on inputs of this size would take too long" : nil,
@@ -86,7 +86,7 @@ extension ParityReport {
     /// The losses are those of calls, so that no rule is known to help the outputs.
     private var isEstimated: Bool { losses.contains(where: \.isEstimated) }
 
-    /// What the losses are measured on, in words.
+    /// The results that the losses are measured on, in words.
     private var rankedFigure: String { isEstimated ? "calls that read them" : "outputs" }
 
     /// The ranking for a page.

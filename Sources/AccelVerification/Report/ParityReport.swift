@@ -61,11 +61,11 @@ public struct ParityReport: Sendable {
     public internal(set) var operators: [OperatorFinding] = []
     /// The metrics of outputs and states: those of the graph stage and of the output stage.
     public internal(set) var outputs: [OutputFinding] = []
-    /// What each lossy weight costs the outputs alone, the largest loss first; empty if the output stage did not run on a model.
+    /// The loss that each lossy weight alone causes in the outputs, the largest first; empty if the output stage did not run on a model.
     public internal(set) var losses: [WeightLoss] = []
     /// The runs that the losses were measured on, and those that the outputs were; nil if the losses are not the outputs'.
     var rankingRuns: (measured: Int, count: Int)?
-    /// The function whose inputs were drawn for the ranking, because those of the file do not fit it; nil if they do.
+    /// The function that ran on random inputs for the ranking, because those of the file do not fit it; nil if they do.
     var rankingDrawn: String?
     /// The tokens of each text that the ranking was measured on; nil for whole texts.
     var rankingTokens: Int?
@@ -85,17 +85,17 @@ public struct ParityReport: Sendable {
     public internal(set) var coverage: [CoverageFinding] = []
     /// Tensors of the checkpoint that no function reads, as the package records them.
     public internal(set) var unused: [UnusedTensor] = []
-    /// What the package is worth on a text; nil if it was not evaluated on one.
+    /// The quality of the package on a text; nil if it was not evaluated on one.
     public internal(set) var quality: QualityFinding?
     /// The result of a self test; nil if none ran. A failed self test makes the whole report fail.
     public var selfTest: SelfTestReport?
     /// The seed of the rows of large weights that operators were compared on.
     let samplingSeed: UInt64
-    /// The weights are not ranked by what they cost the outputs, as a package's are.
+    /// The weights are not ranked by the loss that they cause in the outputs, as a package's are.
     var isUnranked = false
     /// The SQNR in dB that recorded runs ask of outputs; nil unless this is a comparison with them.
     var recordedLimit: Double?
-    /// The element type to which the package rounds key/value caches, where their content was drawn; nil if there is none.
+    /// The element type to which the package rounds key/value caches, where their content was random; nil if there is none.
     private(set) var drawnStates: StateStorage?
     /// The bytes of all stored weights.
     public let storedBytes: Int
@@ -197,8 +197,9 @@ public struct ParityReport: Sendable {
 
     /// Records that functions got random inputs, because the file has none for them.
     /// - Parameters:
-    ///   - functions: those that ran on drawn inputs.
-    ///   - calls: those whose calls were compared one by one on drawn inputs, and that ran on the file's otherwise.
+    ///   - functions: the functions that ran on random inputs.
+    ///   - calls: the functions with calls that were compared one by one on random inputs; otherwise these functions ran on the file's
+    ///     inputs.
     mutating func draw(for functions: [String], calls: [String] = [], seed: UInt64) {
         let parts = [
             functions.isEmpty
@@ -210,7 +211,7 @@ public struct ParityReport: Sendable {
         self.seed = seed
     }
 
-    /// Records that functions ran on what the original encoder makes, and not on what the package's does.
+    /// Records that functions ran on the results of the original encoder, and not on those of the package's encoder.
     mutating func feedByOriginal(_ functions: [String]) {
         inputs +=
             "; \(functions.joined(separator: ", ")) on what the original encoder makes of it, so that the loss of the package's encoder "

@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// What a package is worth on a text, in the figures that the field compares models by.
+/// The quality of a package on a text, in the figures that the field compares models by.
 public struct QualityFinding: Sendable {
     /// A figure, with that of the original model where it has one of its own.
     public struct Figure: Sendable {
@@ -46,8 +46,8 @@ public struct QualityFinding: Sendable {
                 }
             }
 
-            /// What a package has to reach where no budget says more: below, its answers have little to do with the model's. Four bits
-            /// without calibration stay far away from it. Nil for figures that depend on the text, or whose scale says nothing by itself.
+            /// The limit of a package where the budget has none: beyond it, the package's answers have little to do with the model's. Four
+            /// bits without calibration stay far away from it. Nil for figures that depend on the text, or without a meaningful scale.
             var usualLimit: Double? {
                 switch self {
                 case .perplexityRatio: 2
@@ -65,7 +65,7 @@ public struct QualityFinding: Sendable {
             }
         }
 
-        /// What it measures.
+        /// The kind of the figure.
         public let kind: Kind
         /// The value of the package.
         public let value: Double

@@ -13,7 +13,7 @@ public struct RuntimeSubject: Sendable {
         (self.source, self.runtime, self.driver) = (source, runtime, driver)
     }
 
-    /// What a Core AI model records of its functions; the defaults for formats of whole models.
+    /// The parts, ignored tensors and positions of logits that a Core AI model records; the defaults for formats of whole models.
     var madeOf: (parts: [String], ignoredTensors: [String], logits: LogitPositions) {
         guard let package = (source as? CoreAISource)?.package else { return ([], [], .all) }
         let parts = (try? package.functionShapes.map { String($0.shape.prefix { $0 != "[" }) }) ?? []

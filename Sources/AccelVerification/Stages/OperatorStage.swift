@@ -25,9 +25,9 @@ struct OperatorStage {
 
     /// Expected results of a call: of the model, and of the kernel, which reads the stored weights.
     private struct Expected {
-        /// With the original weights. The next calls read them.
+        /// The results with the original weights. The next calls read them.
         let original: [HostTensor]
-        /// What the kernel's results are compared with; some rows of the weight only, if `rows` is not nil.
+        /// The results with the stored weights, to compare the kernel's with; some rows of the weight only, if `rows` is not nil.
         let stored: [HostTensor]
         /// The execution plan against the model; nil if the model has no such node.
         let plan: Metrics?

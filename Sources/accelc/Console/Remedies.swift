@@ -10,8 +10,8 @@ import AccelTensors
 import AccelVerification
 import AccelWeightCompression
 
-/// What the tool advises: at most one remedy for each code of a diagnostic. Libraries name no option; this table is the only place that
-/// translates their codes into options.
+/// The remedies that the tool prints: at most one for each code of a diagnostic. Libraries name no option; only this table translates
+/// their codes into options.
 enum Remedies {
     /// A remedy: the end of a sentence, in words that follow `; `.
     typealias Remedy = @Sendable (Diagnostic) -> String

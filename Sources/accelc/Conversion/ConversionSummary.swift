@@ -13,12 +13,12 @@ struct ConversionSummary {
     let path: String
     let coverage: PackageCoverage
     let cache: CacheOutcome
-    /// What `--verify-cache` found; nil without it.
+    /// The result of `--verify-cache`; nil without it.
     let comparison: CacheComparison?
     let weights: WeightCounts
     /// How activations are rounded; nil if they are not.
     let activations: String?
-    /// What the target reached; nil without one.
+    /// The result of the target; nil without one.
     let target: TargetSummary?
     /// The outputs over the samples; nil without samples.
     let outputs: SampledOutputs?
@@ -26,9 +26,9 @@ struct ConversionSummary {
     let seconds: Double
     /// The names of the tensors that the request leaves out.
     private let leftOut: Set<String>
-    /// Of all files of the package.
+    /// The bytes of all files of the package.
     private let byteCount: Int
-    /// Of the archive; nil for a folder.
+    /// The bytes of the archive; nil for a folder.
     private let archiveBytes: Int?
 
     /// The user requested no shapes, so the package has the model's usual ones.

@@ -3,7 +3,7 @@ import AccelCalibration
 import AccelConversion
 import AccelVerification
 
-/// What a target reached, in the summaries of conversions and exports.
+/// The result of a target, in the summaries of conversions and exports.
 struct TargetSummary {
     let result: TargetResult
 
@@ -54,10 +54,10 @@ struct TargetSummary {
 }
 
 extension SampledOutputs {
-    /// What is said of samples of which none are held out.
+    /// The note on figures over samples if no sample is held out.
     fileprivate static let fitted = "to which the weights are fitted: verify --inputs tells of others"
 
-    /// Sentences on the outputs, and on what the target reached; nil without one.
+    /// Returns sentences on the outputs, and on the result of the target; `target` is nil without one.
     func lines(onlyMeasuresSamples: Bool, _ target: TargetSummary?) -> [String] {
         [line].compactMap(\.self) + (target?.lines ?? [heldOutLine(onlyMeasuresSamples)])
     }

@@ -8,12 +8,12 @@ struct CleanUpSummary {
     let limit: Int
     /// The bytes that were to be free on the disk, and those that are; nil if that is not known.
     let free: (wanted: Int, found: Int?)
-    /// The bytes of damaged files that are kept aside.
+    /// The bytes of damaged files in quarantine.
     let quarantined: Int
     /// The age below which files stay, as it was given.
     let age: String
 
-    /// What was removed and kept, and why more stays than was asked for.
+    /// The numbers and sizes of removed and kept results, and the reasons why more stays than was requested.
     var text: String {
         var lines = [
             "removed \(results(report.removedRecords)), \(Wording.bytes(report.freedBytes)); "

@@ -88,7 +88,7 @@ extension Inspection {
         return lines.joined(separator: "\n")
     }
 
-    /// What the report of the last `verify` says, which is in a package's folder as verify.json.
+    /// Returns the result that the report of the last `verify` records; the report is verify.json in a package's folder.
     private static func state(of report: JSON?, _ package: AcceleratorPackage) throws -> String {
         guard let report else {
             return Files.kind(of: package.path) == .folder

@@ -8,9 +8,9 @@ struct RecipeFile {
     /// The path of the recipe's file.
     let path: String
     let recipe: Recipe
-    /// Without a default the recipe goes with a target, which chooses the other schemes.
+    /// The recipe has a default. Without one it applies only with a target, which chooses the other schemes.
     private let hasDefault: Bool
-    /// What the plan was made for and reaches; nil for a recipe without a plan.
+    /// The target of the compression plan and the figures that it reaches, in words; nil for a recipe without a plan.
     private let plan: String?
 
     /// - Parameter path: a recipe, or the folder of a compression plan.

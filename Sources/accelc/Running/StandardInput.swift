@@ -13,7 +13,7 @@ enum StandardInput {
     /// - Throws: `FormatError` if it is too long, or not UTF-8.
     static func text() throws -> String { try text(of: 0, "standard input") }
 
-    /// What a pipe or another file without a size holds, without the end of its last line.
+    /// Returns the text of a pipe or another file without a size, without the end of its last line.
     static func text(at path: String) throws -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

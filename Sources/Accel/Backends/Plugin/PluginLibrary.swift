@@ -1,7 +1,7 @@
 import AccelByteIO
 import CAccelPlugin
 
-/// What a plug-in has to pass before it is loaded: code of a library runs as part of the process, and nothing limits it.
+/// The check that a plug-in has to pass before it is loaded: code of a library runs as part of the process, and nothing limits it.
 public enum PluginTrust: Sendable {
     /// The caller vouches for the file.
     case path

@@ -163,7 +163,7 @@ private final class OutputBuffer {
     let index: Int
     let memory: ByteBuffer
     var byteCount: Int { port.shape.count * port.elementType.byteCount }
-    /// What the plug-in says.
+    /// The number of bytes that the plug-in reports as written.
     var written = 0
 
     init(_ port: FunctionDescription.Port, index: Int) throws(AccelError) {

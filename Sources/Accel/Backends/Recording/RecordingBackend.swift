@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelTensors
 
 /// Passes every call on to another backend and records it, so that an app can test or log what it asks of a backend. It has the
-/// other backend's name, and takes its place in a registry:
+/// other backend's name, and replaces it in a registry:
 ///
 ///     var configuration = Configuration()
 ///     let recording = RecordingBackend(CPUBackend())

@@ -14,7 +14,7 @@ public struct InterfaceCheck: UpdateCheck {
 }
 
 extension [FunctionDescription] {
-    /// Checks that these functions can take the place of others.
+    /// Checks that these functions can replace others.
     /// - Throws: `AccelError` (incompatible) with the first function or port that differs.
     func checkServing(_ needed: [FunctionDescription]) throws(AccelError) {
         for old in needed {

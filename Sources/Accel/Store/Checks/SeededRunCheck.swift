@@ -1,7 +1,7 @@
 import AccelPrograms
 import AccelTensors
 
-/// Checks that a new version runs: opens it on the backend that the app would get, and runs every function once on drawn inputs. No
+/// Checks that a new version runs: opens it on the backend that the app would get, and runs every function once on random inputs. No
 /// output may have a number that is not finite.
 public struct SeededRunCheck: UpdateCheck {
     public let name = "run"
@@ -29,7 +29,7 @@ public struct SeededRunCheck: UpdateCheck {
 }
 
 extension SeededInputs {
-    /// Draws all inputs of a function.
+    /// Returns random values for all inputs of a function.
     func tensors(for function: FrozenProgram) -> AccelFunction.Inputs {
         inputs(for: function).reduce(into: [:]) { $0[$1.key] = AccelTensor($1.value.stored(name: $1.key)) }
     }

@@ -2,7 +2,7 @@ import AccelPrograms
 import AccelTensors
 
 /// A product whose result is added to another value, as to a layer's input: the sum is made while the result is in the cache, and
-/// takes its place.
+/// replaces it.
 enum ResidualSum: JoinRule {
     static func group(at index: Int, in planned: PlannedCalls) -> Range<Int>? {
         guard index + 1 < planned.calls.count else { return nil }

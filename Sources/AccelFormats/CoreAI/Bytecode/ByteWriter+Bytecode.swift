@@ -46,7 +46,7 @@ enum CoreAIBytecode {
     /// The version of the dialect.
     static let dialectVersion = 2
     static let filler: UInt8 = 0xCB
-    /// The alignment of resources. A larger one is refused where the reader's buffer does not have it.
+    /// The alignment of resources. A larger one is rejected where the reader's buffer does not have it.
     static let alignment = 16
 
     /// The sections of a file.
@@ -54,7 +54,7 @@ enum CoreAIBytecode {
         case strings, dialects, entries, offsets, operations, resources, resourceTable, dialectVersions, properties
     }
 
-    /// What follows an operation's name, by bits of a mask.
+    /// The parts that follow an operation's name, by bits of a mask.
     enum Part {
         static let results: UInt8 = 2
         static let operands: UInt8 = 4

@@ -1,7 +1,7 @@
 import AccelPrograms
 import AccelTensors
 
-/// What the functions of a module share: weights and private graphs.
+/// The weights and private graphs that the functions of a module share.
 struct CoreAIParts {
     /// A composite with the types of its operands: equal ones have one graph.
     struct CompositeKey: Hashable {
@@ -32,11 +32,11 @@ struct CoreAIParts {
 
 /// Numbers of operators by name.
 struct CoreAICounts {
-    /// Those with operations of their own.
+    /// Operators with operations of their own.
     var native: [String: Int] = [:]
-    /// Those that were decomposed into others.
+    /// Operators that were decomposed into others.
     var decomposed: [String: Int] = [:]
-    /// Those that are declared as what Apple's fused kernels compute.
+    /// Operators that are declared as composites of Apple's fused kernels.
     var fused: [String: Int] = [:]
 }
 

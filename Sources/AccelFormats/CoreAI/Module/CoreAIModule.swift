@@ -86,7 +86,7 @@ struct CoreAIGraph: Equatable, Sendable {
     var name: String
     var arguments: [Port]
     var results: [Port]
-    /// What Apple's fused kernels know the function as; only others call such a function.
+    /// The composite by which Apple's fused kernels recognise the function. Only other functions call such a function.
     var composite: CoreAIComposite?
     var body: CoreAIBlock
 

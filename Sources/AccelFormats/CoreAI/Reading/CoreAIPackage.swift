@@ -74,7 +74,7 @@ public struct CoreAIPackage: Sendable {
         }
     }
 
-    /// What accelc recorded of the export's origin, by key, as `ExportedModel.provenance` has it.
+    /// The provenance that accelc recorded in the export, by the keys of `ExportedModel.provenance`.
     public var provenance: [String: String] { entries.filter { $0.key.hasPrefix("accelc.") } }
 
     /// Whether activations are float16; true for models of other tools, where it is not known.

@@ -273,11 +273,11 @@ struct LoweredWeight {
     /// The operation that makes the weight, e.g. `constexpr_lut_to_dense`.
     var operation = "const"
     var byteCount = 0
-    /// Why it is not stored as the recipe says; nil when it is.
+    /// The reason that it is not stored in the recipe's scheme; nil if it is.
     var fallback: String?
     /// The bits of the codes, and those in which they are stored; nil if they are the same.
     var widening: CodeWidening?
-    /// What takes more bytes than the recipe says; nil if nothing does.
+    /// The part that takes more bytes than the recipe specifies, with the reason; nil if there is none.
     var remark: String?
 
     var rows: Int { sizes.first ?? 1 }

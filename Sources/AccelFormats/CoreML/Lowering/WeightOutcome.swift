@@ -6,11 +6,11 @@ public struct WeightOutcome: Equatable, Sendable {
     public let byteCount: Int
     /// The number of elements.
     public let count: Int
-    /// Why it is not stored as the recipe says; nil when it is.
+    /// The reason that it is not stored in the recipe's scheme; nil if it is.
     public let fallback: String?
     /// The bits of the codes, and those in which they are stored; nil if they are the same.
     var widening: CodeWidening?
-    /// What takes more bytes than the recipe says; nil if nothing does.
+    /// The part that takes more bytes than the recipe specifies, with the reason; nil if there is none.
     var remark: String?
 
     /// Bits in the file for each element; 0 for an empty weight.

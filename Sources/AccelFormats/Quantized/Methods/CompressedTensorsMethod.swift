@@ -12,7 +12,7 @@ enum CompressedTensorsMethod: QuantizationMethod {
     static let inertFields = [
         InertFields("says how large the file is", ["global_compression_ratio"])
     ]
-    /// Of the arguments of weights.
+    /// The arguments of weights that change nothing.
     private static let inertArguments = [
         InertFields("belongs to the search for scales", ["observer", "observer_kwargs"]),
         InertFields("is the type of a tensor, which the tensor shows", ["scale_dtype", "zp_dtype"]),
@@ -42,7 +42,7 @@ enum CompressedTensorsMethod: QuantizationMethod {
         if case .object? = group.value { group["weights"].exists } else { true }
     }
 
-    /// Refuses an object that asks for something.
+    /// Rejects an object that requests a transform or sparse weights.
     private static func refuseContent(_ field: JSONField) throws {
         let members = try field.members()
         let groups = field["config_groups"]

@@ -12,7 +12,7 @@ enum TorchAOMethod: QuantizationMethod {
             "selects what to quantize; the metadata of the weights' file describes each tensor",
             ["quant_type", "quant_type_kwargs", "include_input_output_embeddings", "untie_embedding_weights"])
     ]
-    /// Of a tensor's description.
+    /// The fields of a tensor's description that change nothing.
     private static let inertAttributes =
         [InertFields].ofActivations + [
             InertFields("is the type that the framework computes in", ["dtype"]),
@@ -52,7 +52,7 @@ enum TorchAOMethod: QuantizationMethod {
         return [statement]
     }
 
-    /// Refuses zero points of rows in tensors whose product does not subtract them, though `dequantize` does.
+    /// Rejects zero points of rows in tensors whose product does not subtract them, though `dequantize` does.
     private static func refuseUnusedZeros(_ layer: QuantizedLayer, _ kind: String, _ sharing: ScaleSharing?) throws {
         guard kind == "Int8Tensor", let zeros = layer["._weight_zero_point"],
             zeros.byteArray.contains(where: { $0 != 0 }), let columns = try layer.mark.shape.dimensions.last
@@ -63,7 +63,7 @@ enum TorchAOMethod: QuantizationMethod {
             status: .unavailable)
     }
 
-    /// Refuses codes outside of the range of their type, such as `int4`.
+    /// Rejects codes outside of the range of their type, such as `int4`.
     private static func refuseRange(_ layer: QuantizedLayer, _ target: JSONField, _ kind: JSONField) throws {
         let name = try target.string()
         _ = kind
