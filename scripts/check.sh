@@ -29,6 +29,7 @@ for step; do
     docs)
         scripts/docs.sh
         scripts/undocumented.sh
+        scripts/words.sh
         ;;
     traps) scripts/check_traps.sh ;;
     kernels) scripts/kernels.sh ;;
