@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../Sources/CAccelKernelCode/internal.h"
+#include "../../Sources/CAccelKernelCode/panels.h"
 
 /// The instruction set in use; check.c sets it.
 extern ck_isa level;
