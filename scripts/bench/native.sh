@@ -1,7 +1,8 @@
 # Sourced by the scripts that build a peer's C++ library from its source package on PyPI, for this very processor.
 # missing REASON                                    ends with exit 3 and the reason
-# build_native NAME PACKAGE VERSION SOURCES PROGRAM TARGET "LIBRARIES" CMAKE_OPTION...
-#   builds .build/NAME/VERSION, and scripts/bench/NAME.c with it as .build/NAME/PROGRAM, unless that is newer than its source;
+# build_native NAME PACKAGE VERSION SOURCES PROGRAM "TARGETS" "LIBRARIES" CMAKE_OPTION...
+#   builds .build/NAME/VERSION, and scripts/bench/NAME.c with it as .build/NAME/PROGRAM, unless that is newer than its source
+#   and than scripts/bench/NAME.sh;
 #   prints the program's path. SOURCES: the folder of the C++ project in the package. LIBRARIES: what the program links, without -l.
 
 missing() {
@@ -10,11 +11,11 @@ missing() {
 }
 
 build_native() {
-    local name=$1 package=$2 version=$3 sources=$4 program=$5 target=$6 libraries=$7
+    local name=$1 package=$2 version=$3 sources=$4 program=$5 targets=$6 libraries=$7
     shift 7
     local folder=$PWD/.build/$name build=$PWD/.build/$name/$version stem=${package//-/_}-$version
     program=$folder/$program
-    if [ ! -x "$program" ] || [ "scripts/bench/$name.c" -nt "$program" ]; then
+    if [ ! -x "$program" ] || [ "scripts/bench/$name.c" -nt "$program" ] || [ "scripts/bench/$name.sh" -nt "$program" ]; then
         local python=.build/peers-venv/bin/python cmake
         [ -x "$python" ] || missing "there is no .build/peers-venv (scripts/peers.sh makes it)"
         cmake=$(command -v cmake || echo "$PWD/.build/peers-venv/bin/cmake")
@@ -29,7 +30,8 @@ build_native() {
         fi
         {
             "$cmake" -S "$source" -B "$build" -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=ON "$@"
-            "$cmake" --build "$build" --target "$target" --parallel 2
+            # shellcheck disable=SC2086
+            "$cmake" --build "$build" --target $targets --parallel 2
             local places="" library where
             for library in $libraries; do
                 where=$(dirname "$(find "$build" -name "lib$library.so*" | head -1)")

@@ -2,9 +2,9 @@
 
 usage: quality.py ACCELC [FOLDER] [CHUNKS]      (CHUNKS: of the text, 8 by default; wants gguf, jinja2, torch, transformers, and llama.cpp,
 which scripts/bench/llama.sh builds; exits 3 with a reason when one is missing, or SmolLM2 cannot be had)
-Of SmolLM2-135M-Instruct: perplexity, KL divergence and equal top tokens of two compressed packages are those that the protocol of
-llama.cpp's perplexity tool gives for the exports of the same weights in libllama; greedy texts after 20 prompts are those of libllama and of
-transformers. libllama rounds activations to 8 bits where weights are quantized, so the same weights are also given to it as float32, which
+Of SmolLM2-135M-Instruct: perplexity, KL divergence and equal top tokens of two compressed packages are those that llama.cpp's perplexity
+tool prints for the exports of the same weights, and those that its protocol gives in libllama (the tool rounds the original's probabilities
+to 16 bits); greedy texts after 20 prompts are those of libllama and of transformers. libllama rounds activations to 8 bits where weights are quantized, so the same weights are also given to it as float32, which
 it computes in float32: those figures and texts have to be accelc's. Exits 1 on a difference.
 """
 
@@ -26,6 +26,7 @@ try:
     import transformers
     from checks import ACCELC, check, finish
     from gguf_floats import in_floats
+    import llama_perplexity
     from llama_library import BINARIES
     from llama_text import TextModel
     from perplexity import Margins, Scores, log_probabilities
@@ -95,18 +96,21 @@ def quality(model, floats, scratch):
         exports.append(scratch / f"{scheme}-gguf/model.gguf")
         plain.append(scratch / f"{scheme}.gguf")
         in_floats(exports[-1], plain[-1])
+    recorded = scratch / "original.kld"
+    llama_perplexity.record(floats, text, CHUNKS, recorded)
     exact, rounded, margins = Arithmetic(floats, plain), Arithmetic(model, exports), Margins()
     for chunk in exact.models[0].chunks(text.read_text(), CHUNKS):
         margins.add(exact.add(chunk), rounded.add(chunk))
     for index, (scheme, report) in enumerate(zip(SCHEMES, reports)):
         found = {name: entry["value"] for name, entry in report.items() if name != "text"}
         found["original"] = report["perplexity"]["original"]
-        other = rounded.figures(index)
+        other, tool = rounded.figures(index), llama_perplexity.figures(plain[index], recorded)
         print(f"{scheme}, {report['text']}:")
         for name, expected in exact.figures(index).items():
-            apart = abs(found[name] / expected - 1)
-            check(f"{name}: accelc {found[name]:.6g}, libllama in float32 {expected:.6g} ({apart:.4%} apart); libllama with activations of 8 bits "
-                  f"{other[name]:.6g} (accelc {found[name] / other[name] - 1:+.2%})", apart <= LIMIT)
+            apart, printed = (abs(found[name] / value - 1) for value in (expected, tool[name]))
+            check(f"{name}: accelc {found[name]:.6g}, libllama in float32 {expected:.6g} ({apart:.4%} apart), llama-perplexity {tool[name]:.6g} "
+                  f"({printed:.4%} apart); libllama with activations of 8 bits {other[name]:.6g} (accelc {found[name] / other[name] - 1:+.2%})",
+                  max(apart, printed) <= LIMIT)
     exact.close()
     rounded.close()
     return margins.noise(99)

@@ -16,7 +16,7 @@ def declarations():
     """llama.cpp's declarations, and the folder of its libraries; only they are read of the Python package, which wants none of its
     requirements."""
     folder = pathlib.Path(os.environ.get("ACCELC_LLAMA") or ROOT / ".build/llama")
-    if not list(folder.glob("0.*/bin")):
+    if not list(folder.glob("0.*/bin/llama-perplexity")):
         built = subprocess.run(["bash", ROOT / "scripts/bench/llama.sh"], stdout=subprocess.DEVNULL)
         if built.returncode != 0:
             raise ImportError("scripts/bench/llama.sh could not build llama.cpp", name="llama.cpp")
