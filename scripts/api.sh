@@ -6,11 +6,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
+source scripts/test_build.sh
 if [ $# -gt 1 ] || { [ $# = 1 ] && [ "$1" != --update ]; }; then
     echo "usage: api.sh [--update]" >&2
     exit 2
 fi
-swift build
+swift build "${test_flags[@]}"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 scripts/symbols.sh "$scratch/graphs" -skip-synthesized-members

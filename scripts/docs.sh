@@ -3,7 +3,7 @@
 # documents in schemas. Fails on anything that docc complains of, on a link that leads nowhere, on a Swift example that does not
 # compile, and on an example command with an option that there is not. Swift examples are the blocks that are marked as swift, and
 # the indented blocks of doc comments, but for those that are no Swift at all (formulas, program texts).
-# usage: docs.sh           (under a minute of two processors, besides `swift build`)
+# usage: docs.sh           (under a minute of two processors, besides the tests' build)
 #        docs.sh links     checks the links between files only, without a build
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,8 @@ python3 scripts/docs.py links
 if [ $# = 1 ]; then exit; fi
 
 source scripts/setup.sh
-swift build
+source scripts/test_build.sh
+swift build "${test_flags[@]}"
 out=$PWD/.build/docs
 rm -rf "$out"
 mkdir -p "$out/archives"
@@ -45,7 +46,7 @@ done
 echo "docs: ${#modules[@]} modules, $(wc -l <"$out/catalogues.txt") with a catalogue: $out/accelc.doccarchive"
 
 # The examples.
-products=$(swift build --show-bin-path)
+products=$(swift build "${test_flags[@]}" --show-bin-path)
 python3 scripts/docs.py commands "$products/accelc" || failed=1
 python3 scripts/docs.py snippets "$out/graphs" "$out/examples" >"$out/examples.txt"
 compiled=0

@@ -84,6 +84,7 @@ check() { # library
     [ -z "$others" ] || fail "$1 needs $others"
     # One call of its functions, e.g. a split by a text, brings in 1.4 MB.
     [ "$1" != libaccel ] || ! grep -q _RegexParser "$library" || fail "$1 has Swift's regular expressions: the linker's --why-extract tells which file needs them"
+    # shellcheck disable=SC2016  # the loader's own name, not a variable
     others=$(readelf -d "$library" | grep -E 'RPATH|RUNPATH' | grep -v '\[$ORIGIN\]' || true)
     [ -z "$others" ] || fail "$1 has a run path of this machine: $others"
     echo "$1: $(wc -c <"$library") bytes"

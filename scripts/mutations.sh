@@ -4,5 +4,7 @@
 # Prints for each family which kinds of mutation were refused, caught by which stage, or proved equal.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+source scripts/setup.sh
+source scripts/test_build.sh
 ACCELC_MUTATIONS=${1:-2000} ACCELC_SEED=${2:-1} \
-    swift test --disable-xctest --filter 'VerificationTests.MutationLawTests/law'
+    swift test --disable-xctest "${test_flags[@]}" --filter 'VerificationTests.MutationLawTests/law'

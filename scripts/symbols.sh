@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Writes the symbol graphs of the libraries' modules into FOLDER, from the modules that `swift build` has made.
+# Writes the symbol graphs of the libraries' modules into FOLDER, from the modules of the tests' build (scripts/test_build.sh).
 # usage: symbols.sh FOLDER [FLAG...]      (flags go to swift symbolgraph-extract)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=$1
 shift
-products=$(swift build --show-bin-path)
+source scripts/test_build.sh
+products=$(swift build "${test_flags[@]}" --show-bin-path)
 target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
 mkdir -p "$folder"
 maps=(-Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap")

@@ -5,7 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
-swift build
+source scripts/test_build.sh
+swift build "${test_flags[@]}"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 scripts/symbols.sh "$scratch"
