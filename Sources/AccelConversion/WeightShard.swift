@@ -20,12 +20,20 @@ public struct WeightShard: Equatable, Sendable, CustomStringConvertible {
         (self.number, self.count) = (number, count)
     }
 
-    /// Parses a shard, e.g. `2/4`.
-    /// - Throws: `RequestError` if the text is not `I/N` with 1 <= I <= N <= 65536.
-    public init(parsing text: String) throws {
-        let sides = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
-        guard sides.count == 2, let number = sides[0], let count = sides[1] else {
-            throw RequestError("shard \(text): expected I/N, share I of N, e.g. 1/4")
+    /// Parses a shard, e.g. `2/4`; or `auto`, the job of an array job of Slurm, Kubernetes or AWS Batch; or `auto/4`, the same where the
+    /// scheduler does not state the count.
+    /// - Parameter environment: the process's variables.
+    /// - Throws: `RequestError` if the text is none of these, or the environment describes no such job.
+    public init(parsing text: String, environment: [String: String] = [:]) throws {
+        let sides = text.split(separator: "/", omittingEmptySubsequences: false)
+        let count = sides.count == 2 ? Int(sides[1]) : nil
+        if sides[0] == "auto", sides.count == 1 || count != nil {
+            let job = try ArrayJob(environment, count: count)
+            try self.init(job.number, of: job.count)
+            return
+        }
+        guard let number = Int(sides[0]), let count else {
+            throw RequestError("shard \(text): expected I/N, share I of N, e.g. 1/4, or auto in an array job")
         }
         try self.init(number, of: count)
     }

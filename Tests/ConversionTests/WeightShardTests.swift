@@ -57,6 +57,35 @@ struct WeightShardTests {
         #expect("\(try WeightShard(2, of: 4))" == "2/4")
     }
 
+    @Test("The share of an array job, by the variables of each scheduler, or an error that names them")
+    func arrayJobs() throws {
+        let slurm = [
+            "SLURM_ARRAY_TASK_ID": "7", "SLURM_ARRAY_TASK_MIN": "1", "SLURM_ARRAY_TASK_MAX": "9",
+            "SLURM_ARRAY_TASK_STEP": "2",
+            "SLURM_ARRAY_TASK_COUNT": "5",
+        ]
+        #expect(try WeightShard(parsing: "auto", environment: slurm) == WeightShard(4, of: 5))
+        let kubernetes = ["JOB_COMPLETION_INDEX": "0", "JOB_COMPLETIONS": "3"]
+        #expect(try WeightShard(parsing: "auto", environment: kubernetes) == WeightShard(1, of: 3))
+        #expect(try WeightShard(parsing: "auto/6", environment: ["JOB_COMPLETION_INDEX": "5"]) == WeightShard(6, of: 6))
+        let batch = ["AWS_BATCH_JOB_ARRAY_INDEX": "2", "AWS_BATCH_JOB_ARRAY_SIZE": "4"]
+        #expect(try WeightShard(parsing: "auto", environment: batch) == WeightShard(3, of: 4))
+        #expect(try WeightShard(parsing: "1/2", environment: batch) == WeightShard(1, of: 2))
+        func failure(_ environment: [String: String], _ text: String = "auto") -> String? {
+            (#expect(throws: RequestError.self) { try WeightShard(parsing: text, environment: environment) })?
+                .description
+        }
+        #expect(failure([:])?.contains("JOB_COMPLETION_INDEX") == true)
+        #expect(failure(kubernetes.merging(batch) { left, _ in left })?.contains("found 2") == true)
+        #expect(failure(["JOB_COMPLETION_INDEX": "1"])?.contains("JOB_COMPLETIONS is not set") == true)
+        #expect(failure(["JOB_COMPLETION_INDEX": "x", "JOB_COMPLETIONS": "3"])?.contains("\"x\"") == true)
+        #expect(failure(["JOB_COMPLETION_INDEX": "3", "JOB_COMPLETIONS": "3"])?.contains("4/3") == true)
+        #expect(failure(kubernetes, "auto/x") != nil)
+        // Indices that are no range: the number of a job in the array is not known.
+        #expect(failure(slurm.merging(["SLURM_ARRAY_TASK_COUNT": "3"]) { _, new in new }) != nil)
+        #expect(failure(slurm.merging(["SLURM_ARRAY_TASK_ID": "8"]) { _, new in new }) != nil)
+    }
+
     @Test(
         "Shares, then a conversion: nothing is made twice, and the events say so",
         arguments: ["int8", "palette:bits=2"])

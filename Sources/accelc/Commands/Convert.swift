@@ -7,8 +7,8 @@ enum ConvertCommand: Command {
     static let summary = "turn a model into an accelerator package"
     static let positionals = [ConversionArguments.model]
     static let shard = Option(
-        "shard", .text("I/N"),
-        "make share I of N of the weights, keep them in the cache, and write no package; see below",
+        "shard", .text("I/N|auto"),
+        "make share I of N of the weights, keep them in the cache, and write no package; auto: as the array job says; see below",
         excludes: ["output", "zip", "no-cache", "verify-cache", "target-size", "target-bits", "min-sqnr", "profile"])
     static let probe = Option(
         "probe", .flag,
@@ -40,7 +40,8 @@ enum ConvertCommand: Command {
         as one process would. What a process kept before it was killed is not made again. Shares are of
         about equal size in bytes. Weights with method=gptq or weighted are shared where the recipe has
         statistics; with --calibrate they are left for the last command, for their codes depend on the
-        weights before them or on a run over the samples.
+        weights before them or on a run over the samples. "auto" takes I and N from the variables of an
+        array job of Slurm, Kubernetes (N is JOB_COMPLETIONS, which its manifest sets) or AWS Batch.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
@@ -48,7 +49,9 @@ enum ConvertCommand: Command {
         var conversion = try ConversionArguments.conversion(arguments, rows: ConversionArguments.all + [probe])
         conversion.profile = ProfileArguments.profile(arguments)
         if let text = arguments[shard] {
-            return try run(WeightShard(parsing: text), of: conversion, since: start, arguments, console)
+            return try run(
+                WeightShard(parsing: text, environment: ProcessEnvironment.all), of: conversion, since: start,
+                arguments, console)
         }
         let output = try arguments.required(OutputArguments.output)
         let signatures = SignaturesBeside(output)
