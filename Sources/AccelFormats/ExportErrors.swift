@@ -33,6 +33,18 @@ extension RequestError {
     }
 }
 
+extension ExportedModel {
+    /// Refuses scaled channels, for a format that has no operator to undo the factors.
+    /// - Throws: `RequestError` if a weight's channels are scaled.
+    func refuseScaledChannels(in format: String) throws {
+        guard scalings.isEmpty else {
+            throw RequestError(
+                "\(format): the model's channels are scaled (method=awq, or smoothed activations), which it cannot undo"
+            )
+        }
+    }
+}
+
 extension [FrozenProgram] {
     /// Refuses functions that round activations, for a format that has no such operator.
     /// - Parameter detail: more to say of the format, with a blank before it.

@@ -15,8 +15,7 @@ struct PlainWeights {
     private static let listed = 4
 
     /// The weights of Core ML's and Core AI's files that fell back.
-    /// - Parameter outcomes: by the weights' names.
-    init(_ outcomes: [String: WeightOutcome]) {
+    init(_ outcomes: [(name: String, outcome: WeightOutcome)]) {
         for (name, outcome) in outcomes {
             if let reason = outcome.fallback { add(name, reason, byteCount: outcome.byteCount) }
         }

@@ -54,11 +54,7 @@ public struct CTranslate2Exporter: Exporter {
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
         try model.program.functions.refuseInexpressible(in: "CTranslate2", detail: Self.roundsByItself)
-        guard model.scalings.isEmpty else {
-            throw RequestError(
-                "CTranslate2: the model's channels are scaled (method=awq, or smoothed activations), which it cannot undo"
-            )
-        }
+        try model.refuseScaledChannels(in: "CTranslate2")
         let weights = model.program.weights.map(\.tensor)
         // Of a model, `check` has left floats and found the type; a package has the floats that it was made with.
         let found =
@@ -79,9 +75,7 @@ public struct CTranslate2Exporter: Exporter {
     }
 
     public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {
-        guard let bytes = try file(CTranslate2Folder.indexName) else { return [:] }
-        return CTranslate2Folder.provenance(
-            in: JSONField(try JSON.parse(bytes, file: CTranslate2Folder.indexName), file: ""))
+        try CTranslate2Folder.index.provenance(file)
     }
 
     /// Returns the type of the model: that of the request, or the one type of floats that the weights have.

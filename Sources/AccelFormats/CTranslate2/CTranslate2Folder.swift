@@ -11,10 +11,10 @@ struct CTranslate2Folder {
     let provenance: [(key: String, text: String)]
 
     /// The list of the other files with their digests. Its last member is its own digest. CTranslate2 does not read it.
-    static let indexName = "accelc.json"
+    static let index = ExportIndex(name: "accelc.json")
     static let vocabularyName = "vocabulary.json"
     private static let own: Set<String> = [
-        CTranslate2File.fileName, CTranslate2Draft.configurationName, vocabularyName, indexName,
+        CTranslate2File.fileName, CTranslate2Draft.configurationName, vocabularyName, index.name,
     ]
 
     /// Writes all files.
@@ -32,17 +32,13 @@ struct CTranslate2Folder {
         let members = model.members.map { JSON.Member($0.key, $0.value) }
         try write(JSON.object(members).pythonText() + "\n", CTranslate2Draft.configurationName)
         try write(JSON.array(model.vocabulary.map { .string($0) }).pythonText(), Self.vocabularyName)
-        for asset in assets where !Self.own.contains(asset.name) {
-            if let folder = Files.parentFolder(of: asset.name) { try Files.makeFolder("\(path)/\(folder)") }
-            try AtomicFile.write(asset.content, to: "\(path)/\(asset.name)", as: .internal)
-            names.append(asset.name)
-        }
+        names += try assets.write(to: path, besides: Self.own)
         let entries = provenance.map { JSON.Member($0.key, .string($0.text)) }
         try AtomicFile.write(
             WrittenDocument.text(
                 of: [JSON.Member("metadata", .object(entries))], listing: names,
                 digests: digest.map { [CTranslate2File.fileName: $0] } ?? [:], in: path),
-            to: "\(path)/\(Self.indexName)", as: .internal)
+            to: "\(path)/\(Self.index.name)", as: .internal)
         return report(weightBytes: weightBytes, aliases)
     }
 
@@ -64,44 +60,11 @@ struct CTranslate2Folder {
                 "aliases": .integer(Int64(aliases.targets.count)), "parameters": .integer(Int64(count)),
             ])
     }
-
-    /// The entries of an index about the origin of the export.
-    static func provenance(in index: JSONField) -> [String: String] {
-        guard case .object(let members)? = index["metadata"].value else { return [:] }
-        let texts = members.compactMap { member -> (String, String)? in
-            if case .string(let text) = member.value { (member.key, text) } else { nil }
-        }
-        return Dictionary(texts) { first, _ in first }
-    }
-
-    /// Returns why a folder is not an unchanged output of `write`; nil if it is.
-    fileprivate static func refusalReason(for path: String) throws -> String? {
-        let index = "\(path)/\(indexName)"
-        guard Files.kindWithoutFollowing(index) == .file else { return "it has no \(indexName)" }
-        let document = JSONField(try JSON.read(index), file: index)
-        guard document["files"].exists else { return "its \(indexName) is not of accelc" }
-        let listed = Set(try document["files"].array().map { try $0["name"].string() } + [indexName])
-        if let other = try Files.members(of: path).first(where: { !listed.contains($0) }) {
-            return "it holds \(other), which is no part of the export"
-        }
-        return try WrittenDocument.change(of: indexName, in: path)
-    }
-}
-
-extension Files {
-    /// Returns all files below a folder.
-    fileprivate static func members(of path: String, in prefix: String = "") throws -> [String] {
-        try list("\(path)/\(prefix)").flatMap { part -> [String] in
-            let name = prefix + part
-            return kindWithoutFollowing("\(path)/\(name)") == .folder
-                ? try members(of: path, in: "\(name)/") : [name]
-        }
-    }
 }
 
 extension OutputKind {
     /// An unchanged CTranslate2 folder of accelc. Models of other converters are not replaced.
     static let ctranslate2Folder = OutputKind.folder("a CTranslate2 model") {
-        try CTranslate2Folder.refusalReason(for: $0)
+        try CTranslate2Folder.index.refusalReason(for: $0)
     }
 }

@@ -5,24 +5,23 @@ extension CoreMLExporter {
     func report(
         _ model: CoreMLModel, _ weights: WeightLowering, _ counts: LoweringCounts
     ) -> ExportReport {
-        let outcomes = weights.outcomes.sorted { $0.key < $1.key }
-        let (bytes, count) = outcomes.reduce((0, 0)) { ($0.0 + $1.value.byteCount, $0.1 + $1.value.count) }
-        let bits = count == 0 ? 0 : Double(bytes * 8) / Double(count)
-        var forms: [String: Int] = [:]
-        for outcome in outcomes { forms[outcome.value.operation, default: 0] += 1 }
+        let outcomes = WeightOutcomes(weights.outcomes, clamped: weights.clamped)
+        let (native, decomposed) = (NameCounts(counts.native), NameCounts(counts.decomposed))
+        let precise = NameCounts(counts.precise)
         var lines = [
             "functions: \(model.interfaces.map(\.function).joined(separator: ", "))",
-            "weights: " + forms.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "),
-            "operators: \(Self.list(counts.native))",
+            "weights: \(outcomes.operations)", "operators: \(native)",
         ]
-        if !counts.decomposed.isEmpty { lines.append("decomposed: \(Self.list(counts.decomposed))") }
-        if !counts.precise.isEmpty { lines.append("in float32: \(Self.list(counts.precise))") }
+        if !decomposed.isEmpty { lines.append("decomposed: \(decomposed)") }
+        if !precise.isEmpty { lines.append("in float32: \(precise)") }
         for (name, parts) in counts.joined.sorted(by: { $0.key < $1.key }) {
             lines.append("in parts: \(name) as \(parts.joined(separator: ", "))")
         }
-        let remarked = Dictionary(grouping: outcomes.filter { $0.value.remark != nil }) { $0.value.remark ?? "" }
+        let remarked = Dictionary(grouping: outcomes.sorted.filter { $0.outcome.remark != nil }) {
+            $0.outcome.remark ?? ""
+        }
         lines += remarked.sorted { $0.key < $1.key }.map { remark, weights in
-            let names = FoldedNames.all(weights.map(\.key), name: \.self) { _ in 0 }.map(\.name)
+            let names = FoldedNames.all(weights.map(\.name), name: \.self) { _ in 0 }.map(\.name)
             return "\(Wording.count(weights.count, "weight")) with \(remark) (\(Wording.listed(names)))"
         }
         for (name, count) in weights.divided.sorted(by: { $0.key < $1.key }) {
@@ -33,34 +32,22 @@ extension CoreMLExporter {
         lines +=
             choices.layout == .ane
             ? model.program.functions.flatMap(Self.neuralEngine) : [Self.neuralEngine(model.program.functions)]
-        let widenings = Dictionary(grouping: outcomes.compactMap(\.value.widening)) { $0 }
+        let widenings = Dictionary(grouping: outcomes.sorted.compactMap(\.outcome.widening)) { $0 }
         let warnings =
             widenings.sorted { $0.key < $1.key }.map { $0.key.warning(weights: $0.value.count) }
-            + PlainWeights(weights.outcomes).warnings
-            + weights.clamped.sorted().map { "table \"\($0)\": what exceeds float16 became 30000 or -30000" }
+            + outcomes.warnings
         return ExportReport(
-            bitsPerWeight: bits, weightBytes: bytes, lines: lines, warnings: warnings,
+            bitsPerWeight: outcomes.bitsPerWeight, weightBytes: outcomes.byteCount, lines: lines, warnings: warnings,
             json: [
                 "specification_version": .integer(Int64(model.specificationVersion)),
                 "functions": .array(model.interfaces.map { .string($0.function) }),
-                "operators": Self.json(counts.native),
-                "decomposed": Self.json(counts.decomposed),
-                "float32": Self.json(counts.precise),
+                "operators": native.json, "decomposed": decomposed.json, "float32": precise.json,
                 "parts": .object(
                     counts.joined.sorted { $0.key < $1.key }.map {
                         .init($0.key, .array($0.value.map { .string($0) }))
                     }),
                 "neural_engine": .array(model.program.functions.map(Self.obstacles)),
-                "weights": .array(
-                    outcomes.map { name, outcome in
-                        .object(
-                            [
-                                .init("name", .string(name)), .init("form", .string(outcome.operation)),
-                                .init("bytes", .integer(Int64(outcome.byteCount))),
-                                .init("bits_per_weight", .number(outcome.bitsPerWeight)),
-                            ] + (outcome.fallback.map { [.init("fallback", .string($0))] } ?? [])
-                                + (outcome.remark.map { [.init("remark", .string($0))] } ?? []))
-                    }),
+                "weights": outcomes.json,
             ])
     }
 
@@ -105,15 +92,6 @@ extension CoreMLExporter {
                     ]
                 }),
         ]
-    }
-
-    private static func list(_ counts: [String: Int]) -> String {
-        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
-            .joined(separator: ", ")
-    }
-
-    private static func json(_ counts: [String: Int]) -> JSON {
-        .object(counts.sorted { $0.key < $1.key }.map { .init($0.key, .integer(Int64($0.value))) })
     }
 }
 

@@ -62,10 +62,7 @@ public struct GGUFExporter: Exporter {
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
         try model.program.functions.refuseInexpressible(in: "GGUF")
-        guard model.scalings.isEmpty else {
-            throw RequestError(
-                "GGUF: the model's channels are scaled (method=awq, or smoothed activations), which GGUF cannot undo")
-        }
+        try model.refuseScaledChannels(in: "GGUF")
         let architecture = try GGUFArchitecture.family(model.family)
         let settings = try GGUFSettings(of: model.assets, for: architecture)
         let tokenizer = try GGUFTokenizer(of: model.assets, vocabulary: settings.vocabulary)
@@ -113,15 +110,13 @@ public struct GGUFExporter: Exporter {
         _ remarks: [String], _ plain: [String: String]
     ) throws -> ExportReport {
         let count = weights.reduce(0) { $0 + $1.shape.count }
-        var types: [String: Int] = [:]
-        for matrix in matrices { types[matrix.type.name, default: 0] += 1 }
-        let listed = types.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let types = NameCounts(matrices.map(\.type.name))
         return ExportReport(
             bitsPerWeight: count == 0 ? 0 : Double(folder.byteCount * 8) / Double(count),
-            lines: ["matrices: " + listed.map { "\($0.value) \($0.key)" }.joined(separator: ", ")],
+            lines: ["matrices: \(types)"],
             warnings: PlainWeights(plain, of: weights).warnings + remarks,
             json: [
-                "matrices": .object(listed.map { JSON.Member($0.key, .integer(Int64($0.value))) }),
+                "matrices": .object(types.mostFirst.map { JSON.Member($0.name, .integer(Int64($0.count))) }),
                 "parameters": .integer(Int64(count)),
             ])
     }

@@ -7,25 +7,15 @@ extension MLXExporter {
     ) throws -> ExportReport {
         let count = (folder.weights + folder.aside).reduce(0) { $0 + $1.count }
         let layers = folder.weights.compactMap(\.layer)
-        var schemes: [String: Int] = [:]
-        for layer in layers { schemes[Self.text(of: layer.scheme), default: 0] += 1 }
         let exceptions = quantization?.exceptions ?? []
         return ExportReport(
             bitsPerWeight: count == 0 ? 0 : Double(folder.byteCount * 8) / Double(count),
-            lines: [
-                "layers: "
-                    + schemes.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.value) \($0.key)" }
-                    .joined(separator: ", ")
-            ],
+            lines: ["layers: \(NameCounts(layers.map { $0.scheme?.text ?? "plain" }))"],
             warnings: plain.warnings + remarks,
             json: [
                 "quantization": quantization?.usual.json ?? .null,
                 "exceptions": .object(exceptions.map { JSON.Member($0.name, $0.scheme?.json ?? false) }),
                 "layers": .integer(Int64(layers.count)), "parameters": .integer(Int64(count)),
             ])
-    }
-
-    private static func text(of scheme: MLXScheme?) -> String {
-        scheme?.text ?? "plain"
     }
 }

@@ -51,10 +51,7 @@ public struct MLXExporter: Exporter {
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
         try model.program.functions.refuseInexpressible(in: "MLX")
-        guard model.scalings.isEmpty else {
-            throw RequestError(
-                "MLX: the model's channels are scaled (method=awq, or smoothed activations), which MLX cannot undo")
-        }
+        try model.refuseScaledChannels(in: "MLX")
         let layout = try MLXLayout(
             of: model.program.weights.map(\.tensor.name), family: model.family, origins: model.origins,
             assets: model.assets)
@@ -81,8 +78,7 @@ public struct MLXExporter: Exporter {
     }
 
     public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {
-        guard let bytes = try file(MLXFolder.indexName) else { return [:] }
-        return MLXFolder.provenance(in: JSONField(try JSON.parse(bytes, file: MLXFolder.indexName), file: ""))
+        try MLXFolder.index.provenance(file)
     }
 }
 

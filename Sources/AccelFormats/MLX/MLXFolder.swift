@@ -16,7 +16,7 @@ struct MLXFolder {
 
     private static let asideName = "computed.safetensors"
     /// The index of the weights. It lists the other files, and its last member is its own digest.
-    static let indexName = "model.safetensors.index.json"
+    static let index = ExportIndex(name: "model.safetensors.index.json")
 
     /// Writes all files.
     /// - Parameters:
@@ -38,18 +38,14 @@ struct MLXFolder {
         }
         try AtomicFile.write(configuration, to: "\(path)/\(MLXConfiguration.fileName)", as: .internal)
         names.append(MLXConfiguration.fileName)
-        for asset in assets where ![MLXConfiguration.fileName, Self.indexName].contains(asset.name) {
-            if let folder = Files.parentFolder(of: asset.name) { try Files.makeFolder("\(path)/\(folder)") }
-            try AtomicFile.write(asset.content, to: "\(path)/\(asset.name)", as: .internal)
-            names.append(asset.name)
-        }
+        names += try assets.write(to: path, besides: [MLXConfiguration.fileName, Self.index.name])
         let index = [
             JSON.Member("metadata", metadata),
             JSON.Member("weight_map", .object(map.sorted { $0.key < $1.key })),
         ]
         try AtomicFile.write(
             WrittenDocument.text(of: index, listing: names, digests: digests, in: path),
-            to: "\(path)/\(Self.indexName)", as: .internal)
+            to: "\(path)/\(Self.index.name)", as: .internal)
     }
 
     private var metadata: JSON {
@@ -94,41 +90,7 @@ struct MLXFolder {
     }
 }
 
-extension MLXFolder {
-    /// The entries of an index about the origin of the export.
-    static func provenance(in index: JSONField) -> [String: String] {
-        guard case .object(let members)? = index["metadata"].value else { return [:] }
-        let texts = members.compactMap { member -> (String, String)? in
-            guard case .string(let text) = member.value, member.key.hasPrefix("accelc.") else { return nil }
-            return (member.key, text)
-        }
-        return Dictionary(texts) { first, _ in first }
-    }
-
-    /// Returns why a folder is not an unchanged output of `write`; nil if it is.
-    fileprivate static func refusalReason(for path: String) throws -> String? {
-        let index = "\(path)/\(indexName)"
-        guard Files.kindWithoutFollowing(index) == .file else { return "it has no \(indexName)" }
-        let document = JSONField(try JSON.read(index), file: index)
-        guard document["files"].exists else { return "its \(indexName) is not of accelc" }
-        let listed = Set(try document["files"].array().map { try $0["name"].string() } + [indexName])
-        for name in try members(of: path) where !listed.contains(name) {
-            return "it holds \(name), which is no part of the export"
-        }
-        return try WrittenDocument.change(of: indexName, in: path)
-    }
-
-    /// Returns all files below a folder.
-    private static func members(of path: String, in prefix: String = "") throws -> [String] {
-        try Files.list("\(path)/\(prefix)").flatMap { part -> [String] in
-            let name = prefix + part
-            return Files.kindWithoutFollowing("\(path)/\(name)") == .folder
-                ? try members(of: path, in: "\(name)/") : [name]
-        }
-    }
-}
-
 extension OutputKind {
     /// An unchanged MLX folder of accelc. Models of mlx-lm are not replaced.
-    static let mlxFolder = OutputKind.folder("an MLX model") { try MLXFolder.refusalReason(for: $0) }
+    static let mlxFolder = OutputKind.folder("an MLX model") { try MLXFolder.index.refusalReason(for: $0) }
 }

@@ -20,7 +20,7 @@ struct ExportRecord: Sendable {
     /// Reads the index of a folder, if it has one.
     /// - Throws: `FormatError` for an index that is no JSON, or if it names codecs, types or tensors in another way.
     init(in folder: String) throws {
-        let path = "\(folder)/\(MLXFolder.indexName)"
+        let path = "\(folder)/\(MLXFolder.index.name)"
         guard Files.kind(of: path) == .file else { return }
         let metadata = JSONField(try JSON.read(path), file: path)["metadata"]
         func entries<Value>(_ key: String, _ read: (JSONField) throws -> Value) throws -> [String: Value] {
