@@ -24,12 +24,19 @@ extension ExportOption {
     func candidate(_ value: String) -> String { "\(name)=\(value)" }
 }
 
-extension RequestError {
-    /// The refusal of a package's weight whose scheme a format does not have. A model's weights are refused before they are compressed.
-    /// - Parameter reason: ends in what to use.
-    static func packageScheme(of weight: String, _ reason: String) -> RequestError {
+/// A scheme that a format does not have.
+struct UnsupportedScheme {
+    let reason: String
+    /// Schemes that the format has.
+    let candidates: [String]
+
+    init(_ reason: String, use candidates: String...) { (self.reason, self.candidates) = (reason, candidates) }
+
+    /// The error for a weight of a model, or of a package, which keeps its schemes.
+    func error(of weight: String, inPackage: Bool) -> RequestError {
         RequestError(
-            "weight \(quoted(weight)): \(reason) in an export of the model, because a package keeps its schemes")
+            "weight \(quoted(weight)): \(reason)", code: inPackage ? .packageSchemeUnsupported : .unsupportedByFormat,
+            candidates: candidates)
     }
 }
 

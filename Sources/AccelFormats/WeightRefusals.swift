@@ -22,6 +22,11 @@ struct WeightRefusals {
         self.candidates = (self.candidates + candidates).distinct
     }
 
+    /// Adds a weight by its name.
+    mutating func add(_ name: String, _ scheme: UnsupportedScheme) {
+        add(name, scheme.reason, "weight \(quoted(name)): \(scheme.reason)", candidates: scheme.candidates)
+    }
+
     /// - Throws: `RequestError` if there are any.
     func refuse() throws {
         guard !sentences.isEmpty else { return }

@@ -186,7 +186,8 @@ struct MLXTests {
         let error = #expect(throws: RequestError.self) {
             try MLXExporter(allowsFallback: false).check(model.planned)
         }
-        for word in words { #expect(error?.description.contains(word) == true, "\(error?.description ?? "")") }
+        let text = error.map { "\($0); use \($0.diagnostic.candidates.joined(separator: ", "))" } ?? ""
+        for word in words { #expect(text.contains(word), "\(text)") }
     }
 
     @Test("With a fallback such weights keep their own type, and the block says that their layers are plain")

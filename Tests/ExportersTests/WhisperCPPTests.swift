@@ -110,14 +110,15 @@ struct WhisperCPPTests {
         arguments: [
             ("whisper_small", "float16", "feed-forward layers of four times the width, 72"),
             ("whisper_small", "q8_0", "feed-forward layers of four times the width, 72"),
-            ("whispercpp/model", "int8", "cannot express int8: use q8_0"),
-            ("whispercpp/model", "q4_k", "whole blocks of 256: use q5_0"),
-            ("whispercpp/model", "bfloat16", "use float16"), ("bert_base", "float16", "runs Whisper only"),
+            ("whispercpp/model", "int8", "cannot express int8; q8_0"),
+            ("whispercpp/model", "q4_k", "whole blocks of 256; q5_0"),
+            ("whispercpp/model", "bfloat16", "; float16"), ("bert_base", "float16", "runs Whisper only"),
         ])
     func refusals(model: String, scheme: String, words: String) throws {
         try withTemporaryFolder { folder in
             let error = #expect(throws: RequestError.self) { try exported(scheme, of: model, to: "\(folder)/a") }
-            #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
+            let diagnostic = error.map { "\($0.description); \($0.diagnostic.candidates.joined())" } ?? ""
+            #expect(diagnostic.contains(words), "\(diagnostic)")
         }
     }
 

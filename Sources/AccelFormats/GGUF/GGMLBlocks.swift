@@ -18,9 +18,7 @@ extension GGMLType {
     /// Returns the codec of a tensor; nil if it does not have the tensor's blocks. Blocks of the type's own codec are not read.
     /// - Parameter codec: what made the codes.
     func codec(of blocks: ByteView, _ shape: Shape, madeBy codec: any WeightCodec) -> (any WeightCodec)? {
-        // Files do not have the importance that a weighted search had.
-        if storage == .codec(codec.name) { return codec.method == .weighted ? codec.dataFree : codec }
-        return codes(blocks, of: shape, by: codec)?.codec
+        storage == .codec(codec.name) ? codec.withoutImportance : codes(blocks, of: shape, by: codec)?.codec
     }
 
     /// Returns the codec of a tensor, and its sections for the tensor's blocks.
@@ -29,10 +27,7 @@ extension GGMLType {
     func codes(
         _ blocks: ByteView, of shape: Shape, by codec: any WeightCodec
     ) -> (codec: any WeightCodec, sections: [ByteView])? {
-        if storage == .codec(codec.name) {
-            // Files do not have the importance that a weighted search had.
-            return (codec.method == .weighted ? codec.dataFree : codec, sections(of: blocks))
-        }
+        if storage == .codec(codec.name) { return (codec.withoutImportance, sections(of: blocks)) }
         guard let repacking = GGMLRepacking(of: codec, shape), repacking.type == self,
             let sections = repacking.sections(of: blocks, shape)
         else { return nil }
@@ -78,4 +73,9 @@ extension GGMLType {
         }
         return [ByteView(codes), ByteView(scales)]
     }
+}
+
+extension WeightCodec {
+    /// The codec as a file records it, which does not have the importance that a weighted search had.
+    fileprivate var withoutImportance: any WeightCodec { method == .weighted ? dataFree : self }
 }

@@ -46,8 +46,7 @@ public struct GGUFExporter: Exporter {
             if case .floats = storage, codec.plainType(of: source.elementType) != source.elementType {
                 gaps[source.name] = "llama.cpp reads \(place.name) in float32 only"
             }
-            guard case .unsupported(let reason) = storage else { continue }
-            refusals.add(source.name, reason, "weight \(quoted(source.name)): \(reason)")
+            if case .unsupported(let scheme) = storage { refusals.add(source.name, scheme) }
         }
         if !allowsFallback { try refusals.refuse() }
         return gaps.merging(refusals.reasons) { $1 }

@@ -59,27 +59,27 @@ extension GGUFPlace {
         case type(GGMLType)
         /// As float32 in any case: llama.cpp reads vectors and some matrices in no other type.
         case floats
-        /// Not at all; with the reason and the nearest scheme.
-        case unsupported(String)
+        /// Not at all; the candidate is the nearest scheme.
+        case unsupported(UnsupportedScheme)
     }
 
     func storage(of codec: any WeightCodec, elementType: ElementType, shape: Shape) -> Storage {
         if shape.rank < 2 || architecture.floatModules.contains(module.gguf) { return .floats }
         if let type = codec.plainType(of: elementType) {
             guard type.isFloatingPoint, type != .float64, let plain = GGMLType.plain(type) else {
-                return .unsupported("llama.cpp reads no weights of type \(type.rawValue): use float32")
+                return .unsupported(.init("llama.cpp reads no weights of type \(type.rawValue)", use: "float32"))
             }
             return .type(plain)
         }
         guard let type = GGMLType.holding(codec, shape) else {
-            return .unsupported(
-                "GGUF cannot express \(codec.specification): use \(Self.nearest(to: codec, columns: commonColumns))")
+            let nearest = Self.nearest(to: codec, columns: commonColumns)
+            return .unsupported(.init("GGUF cannot express \(codec.specification)", use: nearest))
         }
         guard shape.columns % type.elements == 0 else {
             return .unsupported(
-                "its rows of \(shape.columns) weights are not whole blocks of \(type.elements), as \(codec.name) has "
-                    + "them: use \(GGMLFormat.fitting(codec.name, columns: shape.columns)) for it, or a mix for all, such as q4_k_m"
-            )
+                .init(
+                    "its rows of \(shape.columns) weights are not whole blocks of \(type.elements), as \(codec.name) has them",
+                    use: GGMLFormat.fitting(codec.name, columns: shape.columns), "q4_k_m"))
         }
         return .type(type)
     }
@@ -98,7 +98,7 @@ extension GGUFPlace {
     func tensor(of weight: CompressedTensor, heads: Int, keyHeads: Int) throws -> GGUFTensor {
         var (type, bytes): (GGMLType, ByteView)
         switch storage(of: weight.codec, elementType: weight.elementType, shape: weight.shape) {
-        case .unsupported(let reason): throw RequestError.packageScheme(of: weight.name, reason)
+        case .unsupported(let scheme): throw scheme.error(of: weight.name, inPackage: true)
         case .floats:
             let gain: Float = architecture.storesWholeGains && weight.shape.rank == 1 ? 1 : 0
             (type, bytes) = (.float32, ByteView(weight.floats().map { gain == 0 ? $0 : $0 + gain }))

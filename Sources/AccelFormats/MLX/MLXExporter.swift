@@ -42,8 +42,7 @@ public struct MLXExporter: Exporter {
             }
             let storage = MLXScheme.storage(
                 of: codec, elementType: source.elementType, shape: source.shape, as: place.name, groupsUpTo: largest)
-            guard case .unsupported(let reason) = storage else { continue }
-            refusals.add(source.name, reason, "weight \(quoted(source.name)): \(reason)")
+            if case .unsupported(let scheme) = storage { refusals.add(source.name, scheme) }
         }
         if !allowsFallback { try refusals.refuse() }
         return gaps.merging(refusals.reasons) { $1 }

@@ -14,7 +14,7 @@ extension MLXExporter {
 
     public static func unsupportedReason(of codec: any WeightCodec, shape: Shape) -> String? {
         let storage = MLXScheme.storage(of: codec, elementType: .float32, shape: shape, as: "layer.weight")
-        if case .unsupported(let reason) = storage { return reason }
+        if case .unsupported(let scheme) = storage { return scheme.reason }
         return nil
     }
 }

@@ -94,8 +94,8 @@ extension MLXScheme {
         /// As plain numbers.
         case plain
         case quantized(MLXScheme)
-        /// Not at all; with the reason and the nearest scheme.
-        case unsupported(String)
+        /// Not at all; the candidate is the nearest scheme.
+        case unsupported(UnsupportedScheme)
     }
 
     /// Returns how MLX stores a weight with a codec.
@@ -108,20 +108,21 @@ extension MLXScheme {
     ) -> Storage {
         if let type = codec.plainType(of: elementType) {
             let isRead = type != .float64 && type != .float8e4m3 && type != .float8e5m2
-            return isRead ? .plain : .unsupported("MLX reads no elements of type \(type.rawValue): use float32")
+            return isRead
+                ? .plain : .unsupported(.init("MLX reads no elements of type \(type.rawValue)", use: "float32"))
         }
         guard let scheme = MLXScheme(of: codec, shape, largest) else {
-            return .unsupported("MLX cannot express \(codec.specification): \(nearest(to: codec, shape))")
+            return .unsupported(.init("MLX cannot express \(codec.specification)", use: nearest(to: codec, shape)))
         }
         guard shape.rank == 2, name.hasSuffix(".weight") else {
-            return .unsupported("MLX quantizes the matrices of layers only: use float16")
+            return .unsupported(.init("MLX quantizes the matrices of layers only", use: "float16"))
         }
         guard scheme.mode != .affine || groups.contains(scheme.group), shape.columns % scheme.group == 0 else {
             let reason =
                 scheme.mode != .affine || groups.contains(scheme.group)
                 ? "its rows of \(shape.columns) weights are not whole groups of \(scheme.group)"
                 : "MLX has groups of 32, 64 or 128 weights"
-            return .unsupported("\(reason): \(nearest(to: codec, shape))")
+            return .unsupported(.init(reason, use: nearest(to: codec, shape)))
         }
         return .quantized(scheme)
     }
@@ -147,14 +148,14 @@ extension MLXScheme {
         groups.last { $0 <= largest && shape.rank == 2 && shape.columns % $0 == 0 } ?? shape.columns
     }
 
-    /// Returns advice: the nearest scheme that MLX has.
+    /// Returns the nearest scheme that MLX has.
     private static func nearest(to codec: any WeightCodec, _ shape: Shape) -> String {
         guard shape.rank == 2, let largest = groups.last(where: { shape.columns % $0 == 0 }) else {
-            return "use float16"
+            return "float16"
         }
         switch codec.name {
-        case "mxfp8": return "use mxfp8:fit=mlx"
-        case "nvfp4": return "use nvfp4:global=none,fit=mlx"
+        case "mxfp8": return "mxfp8:fit=mlx"
+        case "nvfp4": return "nvfp4:global=none,fit=mlx"
         default: break
         }
         let known = ["int8": 8, "float8": 8, "int4": 4, "nf4": 4]
@@ -162,7 +163,7 @@ extension MLXScheme {
         let bits = allBits.first { $0 >= wanted } ?? 8
         let asked = codec.values.integer("block") ?? 64
         let group = groups.first { $0 >= asked && shape.columns % $0 == 0 } ?? largest
-        return "use affine:bits=\(bits),block=\(group),scales=weight,fit=mlx"
+        return "affine:bits=\(bits),block=\(group),scales=weight,fit=mlx"
     }
 }
 

@@ -49,7 +49,8 @@ struct MLXWeight {
             layer = module.flatMap { weight.shape.rank == 2 ? ($0, nil) : nil }
         case .quantized(let scheme):
             guard let module else {
-                throw RequestError("MLX: \(quoted(weight.name)) is not the weight of a layer: use float16 for it")
+                throw UnsupportedScheme("MLX quantizes the matrices of layers only", use: "float16")
+                    .error(of: weight.name, inPackage: true)
             }
             let isInteger = weight.codec.name.hasPrefix("int")
             let (sections, type) = try isInteger ? MLXIntegers.affine(weight, scheme) : MLXWeight.stored(weight)
@@ -65,7 +66,7 @@ struct MLXWeight {
             }
             specification = weight.codec.values.fullSpecification
             layer = (module, scheme)
-        case .unsupported(let reason): throw RequestError.packageScheme(of: weight.name, reason)
+        case .unsupported(let scheme): throw scheme.error(of: weight.name, inPackage: true)
         }
     }
 

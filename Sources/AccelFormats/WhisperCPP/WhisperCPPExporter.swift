@@ -163,18 +163,17 @@ struct WhisperTypes {
     ) throws {
         let plain = codec.plainType(of: elementType).map { GGMLType.plain($0) } ?? GGMLType.coded(by: codec)
         guard let found = plain, WhisperFile.fileTypes[found.name] != nil else {
-            let advice =
-                codec.plainType(of: elementType) == nil ? GGUFPlace.nearest(to: codec, columns: columns) : "float16"
-            let reason =
-                "whisper.cpp cannot express \(codec.plainType(of: elementType)?.rawValue ?? codec.specification): use \(advice)"
-            throw ofPackage
-                ? RequestError.packageScheme(of: name, reason)
-                : RequestError("weight \(quoted(name)): \(reason)")
+            let type = codec.plainType(of: elementType)
+            throw UnsupportedScheme(
+                "whisper.cpp cannot express \(type?.rawValue ?? codec.specification)",
+                use: type == nil ? GGUFPlace.nearest(to: codec, columns: columns) : "float16"
+            ).error(of: name, inPackage: ofPackage)
         }
         guard shape.columns % found.elements == 0 else {
-            throw RequestError(
-                "weight \(quoted(name)): its rows of \(shape.columns) weights are not whole blocks of \(found.elements): use "
-                    + GGMLFormat.fitting(codec.name, columns: shape.columns))
+            throw UnsupportedScheme(
+                "its rows of \(shape.columns) weights are not whole blocks of \(found.elements)",
+                use: GGMLFormat.fitting(codec.name, columns: shape.columns)
+            ).error(of: name, inPackage: ofPackage)
         }
         guard let type else {
             (type, first) = (found, name)
