@@ -34,26 +34,34 @@ extension SampledOutputs {
     /// The members of documents: `sqnr`, `held_out` and the number of its samples where there are some, and `outputs` with that
     /// of each. JSON has no infinity: null stands for it.
     package var members: [JSON.Member] {
-        func figure(_ value: Double) -> JSON { value.isFinite ? .number(value) : .null }
-        return [.init("sqnr", figure(sqnr))]
+        [.init("sqnr", .sqnr(sqnr))]
             + (heldOut.map {
-                [.init("held_out", figure($0)), .init("held_out_samples", .integer(Int64(heldOutCount)))]
+                [.init("held_out", .sqnr($0)), .init("held_out_samples", .integer(Int64(heldOutCount)))]
             } ?? []) + [
-                .init("outputs", .array(outputs.map { ["name": .string($0.name), "sqnr": figure($0.sqnr)] }))
+                .init("outputs", .array(outputs.map { ["name": .string($0.name), "sqnr": .sqnr($0.sqnr)] }))
             ]
     }
 
     /// Reads the members of a document.
     /// - Throws: `FormatError` if one is missing.
     init(_ document: JSONField) throws {
-        func figure(_ field: JSONField) throws -> Double { field.value == .null ? .infinity : try field.double() }
         let hasHeldOut = document["held_out"].exists
         self.init(
-            sqnr: try figure(document["sqnr"]),
-            heldOut: hasHeldOut ? try figure(document["held_out"]) : nil,
+            sqnr: try document["sqnr"].sqnr(),
+            heldOut: hasHeldOut ? try document["held_out"].sqnr() : nil,
             heldOutCount: hasHeldOut ? try document["held_out_samples"].int(in: 1...Int.max) : 0,
             outputs: try document["outputs"].array().map {
-                Output(name: try $0["name"].string(), sqnr: try figure($0["sqnr"]))
+                Output(name: try $0["name"].string(), sqnr: try $0["sqnr"].sqnr())
             })
     }
+}
+
+extension JSON {
+    /// A signal-to-noise ratio in dB. JSON has no infinity: null stands for a result without error.
+    static func sqnr(_ value: Double) -> JSON { value.isFinite ? .number(value) : .null }
+}
+
+extension JSONField {
+    /// Returns a ratio that `JSON.sqnr` has written.
+    func sqnr() throws -> Double { value == .null ? .infinity : try double() }
 }

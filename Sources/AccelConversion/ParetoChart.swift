@@ -3,24 +3,15 @@ package import AccelCalibration
 
 /// A chart of bits per weight against SQNR (dB) for the candidates of a target: estimates as a line, measurements as dots.
 package struct ParetoChart: Sendable {
-    package struct Point: Sendable {
-        package let bits: Double
-        package let sqnr: Double
-        package let isMeasured: Bool
-        package let heldOut: Double?
-        package init(bits: Double, sqnr: Double, isMeasured: Bool, heldOut: Double? = nil) {
-            (self.bits, self.sqnr, self.isMeasured, self.heldOut) = (bits, sqnr, isMeasured, heldOut)
-        }
-    }
-    private let points: [Point]
-    private let chosen: Point
+    private let points: [ParetoPoint]
+    private let chosen: (bits: Double, sqnr: Double)
     private let losses: [WeightLoss]
 
     /// - Parameter losses: the ranking of the weights on the page.
-    package init(points: [Point], chosen: (bits: Double, sqnr: Double), losses: [WeightLoss] = []) {
+    package init(points: [ParetoPoint], chosen: (bits: Double, sqnr: Double), losses: [WeightLoss] = []) {
         self.losses = losses
         self.points = points.filter { $0.bits.isFinite && $0.sqnr.isFinite }
-        self.chosen = Point(bits: chosen.bits, sqnr: chosen.sqnr, isMeasured: true)
+        self.chosen = chosen
     }
 
     package var svg: String {
@@ -49,9 +40,12 @@ package struct ParetoChart: Sendable {
         if !line.isEmpty {
             marks += XML.element("path", [("class", "propagated"), ("d", "M" + line.joined(separator: "L"))])
         }
-        let measured = points.filter(\.isMeasured)
-        func isPlan(_ point: Point) -> Bool { point.bits == chosen.bits && point.sqnr == chosen.sqnr }
-        for point in measured + (measured.contains(where: isPlan) ? [] : [chosen]) {
+        var measured = points.filter(\.isMeasured)
+        func isPlan(_ point: ParetoPoint) -> Bool { point.bits == chosen.bits && point.sqnr == chosen.sqnr }
+        if !measured.contains(where: isPlan) {
+            measured.append(ParetoPoint(bytes: 0, bits: chosen.bits, sqnr: chosen.sqnr, isMeasured: true))
+        }
+        for point in measured {
             let isChosen = isPlan(point)
             let held = point.heldOut.map { ", \(figure($0)) dB over held-out samples" } ?? ""
             marks += XML.element(

@@ -41,10 +41,7 @@ package final class PlanFolder: Sendable {
         try statistics.commit()
         try write(solved.recipeText, to: SolvedTarget.recipeName)
         let chart = ParetoChart(
-            points: choice.points.map {
-                .init(bits: $0.bits, sqnr: $0.sqnr, isMeasured: $0.isMeasured, heldOut: $0.heldOut)
-            },
-            chosen: (choice.bits, choice.outputs.sqnr), losses: choice.losses)
+            points: choice.points, chosen: (choice.bits, choice.outputs.sqnr), losses: choice.losses)
         try write(chart.page(title: "Plan for \(choice.target)", facts: choice.facts), to: "report.html")
     }
 

@@ -44,7 +44,7 @@ struct TargetChoice {
                 let schemes = losses.map { loss -> JSON in
                     [
                         "compress": .string(loss.scheme), "bytes": .integer(Int64(loss.bytes)),
-                        "sqnr": Self.figure(loss.sqnr),
+                        "sqnr": .sqnr(loss.sqnr),
                     ]
                 }
                 return ["name": .string(weight), "schemes": .array(schemes)]
@@ -71,8 +71,8 @@ struct TargetChoice {
         points = try document["points"].array().map {
             ParetoPoint(
                 bytes: try $0["bytes"].int(), bits: try $0["bits_per_weight"].double(),
-                sqnr: try Self.figure($0["sqnr"]), isMeasured: try $0["measured"].bool(),
-                heldOut: $0["held_out"].exists ? try Self.figure($0["held_out"]) : nil)
+                sqnr: try $0["sqnr"].sqnr(), isMeasured: try $0["measured"].bool(),
+                heldOut: $0["held_out"].exists ? try $0["held_out"].sqnr() : nil)
         }
         chosenBytes = try document["bytes"].int()
         weightBytes = try document["weight_bytes"].int()
@@ -98,8 +98,8 @@ struct TargetChoice {
             .object(
                 [
                     .init("bytes", .integer(Int64($0.bytes))), .init("bits_per_weight", .number($0.bits)),
-                    .init("sqnr", Self.figure($0.sqnr)), .init("measured", .bool($0.isMeasured)),
-                ] + ($0.heldOut.map { [.init("held_out", Self.figure($0))] } ?? []))
+                    .init("sqnr", .sqnr($0.sqnr)), .init("measured", .bool($0.isMeasured)),
+                ] + ($0.heldOut.map { [.init("held_out", .sqnr($0))] } ?? []))
         }
         return [
             .init("accelc", .string(Self.mark)), .init("target", .string(target)),
@@ -108,7 +108,7 @@ struct TargetChoice {
             .init("limit_bytes", byteLimit.map { .integer(Int64($0)) } ?? .null),
         ] + outputs.members + [
             .init("uniform", .bool(isUniform)), .init("points", .array(points)), .init("weights", weights),
-            .init("ranking", .array(losses.map { $0.json(figure: Self.figure) })),
+            .init("ranking", .array(losses.map { $0.json(figure: JSON.sqnr) })),
             .init("sensitivities", sensitivities),
         ]
     }
@@ -159,12 +159,6 @@ struct TargetChoice {
             ["name": .string(weight.name), "compress": .string(weight.scheme), "pinned": .bool(isPinned)]
         }
         return .array(chosen.map { weight($0, isPinned: false) } + pinned.map { weight($0, isPinned: true) })
-    }
-
-    /// JSON has no infinity: null stands for a weight that costs nothing.
-    private static func figure(_ value: Double) -> JSON { value.isFinite ? .number(value) : .null }
-    private static func figure(_ field: JSONField) throws -> Double {
-        field.value == .null ? .infinity : try field.double()
     }
 }
 

@@ -1,3 +1,4 @@
+import AccelCalibration
 import AccelConversion
 import AccelTensors
 import Foundation
@@ -95,8 +96,8 @@ struct ChartTests {
     func curve(bits: Double) throws {
         for sqnr in [5.0, 60, 150, 700] {
             let points = [
-                ParetoChart.Point(bits: bits / 2, sqnr: -sqnr, isMeasured: true),
-                ParetoChart.Point(bits: bits, sqnr: sqnr, isMeasured: false),
+                ParetoPoint(bytes: 0, bits: bits / 2, sqnr: -sqnr, isMeasured: true),
+                ParetoPoint(bytes: 0, bits: bits, sqnr: sqnr, isMeasured: false),
             ]
             try requireApart(
                 ParetoChart(points: points, chosen: (bits, sqnr)).svg, width: 960, "\(bits) bits, \(sqnr) dB")
