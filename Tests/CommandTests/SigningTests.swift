@@ -74,8 +74,7 @@ struct SigningTests {
             try expect(0, "signed by alice@example.org (ssh-ed25519)", of: check, in: folder)
             // A public key in place of the list of signers.
             try expect(
-                2,
-                "alice.pub is a public key, and no file of allowed signers: write a file with the line \"alice@example.org ssh-ed25519 AAAA",
+                2, "alice.pub has no key of alice@example.org: it needs a line with the identity and the public key",
                 of: check.map { $0 == "signers" ? "alice.pub" : $0 }, in: folder)
             // The same without this tool.
             try run(

@@ -25,12 +25,14 @@ enum CheckSignatureCommand: Command {
         needs: [.option("trust")])
     static let positionals = [SignCommand.package]
     static let options = [signature, signers, identity, publicKey, trust, unsigned, CommonOptions.json]
+    /// A line of a file of allowed signers.
+    private static let signersExample = "me@example.com ssh-ed25519 AAAAC3NzaC1..."
     static let examples = [
         "accelc check-signature minilm.accelpkg --allowed-signers signers --identity me@example.com"
     ]
     static let notes = """
         A line of the file of --allowed-signers is an identity and a public key, as the .pub file has it:
-          \(AllowedSigners.example)
+          \(signersExample)
 
         Exit status 4: not signed, by somebody else, for something else than packages, or a package that is
         not what was signed, to the last byte; 2: the file of --allowed-signers has no line for the identity.
@@ -39,9 +41,6 @@ enum CheckSignatureCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let path = try arguments.required(SignCommand.package)
-        guard Files.kind(of: path) != nil else {
-            throw RequestError(Files.brokenLink(path) ?? "there is no package at \(path)", status: .unavailable)
-        }
         // The path is opened once: the checked bytes stay the same even if another file takes the path meanwhile.
         let opened = try OpenedPath(path)
         let package = try AcceleratorPackage(opened)
@@ -55,25 +54,18 @@ enum CheckSignatureCommand: Command {
         } else {
             throw arguments.usage(
                 "needs --allowed-signers FILE and --identity NAME, --public-key PEM, or --trust JSON; a line of FILE is an identity "
-                    + "and a public key, as in \"\(AllowedSigners.example)\"")
+                    + "and a public key, as in \"\(signersExample)\"")
         }
-        let progress = console.progress("checking", total: package.checkedFileCount)
-        try package.check { progress.step($0) }
+        try console.check(package)
 
-        if arguments.has(CommonOptions.json) {
-            console.print([
+        let words = signer.name.map { "signed by \($0)" } ?? "not signed, which the policy and --allow-unsigned allow"
+        let stated = signer.release == .unstated ? "" : ", for \(signer.release.words)"
+        console.result(
+            [
                 "package": .string(package.digest.description), "signed": .bool(signer.name != nil),
-                "signer": signer.name.map { .string($0) } ?? .null, "key": signer.key.map { .string($0) } ?? .null,
-                "ignored": .array(signer.ignored.map { .string($0) }),
-                "name": signer.release.name.map { .string($0) } ?? .null,
-                "version": signer.release.version.map { .integer(Int64($0)) } ?? .null,
-            ])
-        } else {
-            let words =
-                signer.name.map { "signed by \($0)" } ?? "not signed, which the policy and --allow-unsigned allow"
-            let stated = signer.release == .unstated ? "" : ", for \(signer.release.words)"
-            console.summary("\(path): \(words)\(signer.key.map { " (\($0))" } ?? "")\(stated), \(package.digest)")
-        }
+                "signer": .text(signer.name), "key": .text(signer.key), "ignored": .texts(signer.ignored),
+                "name": .text(signer.release.name), "version": .int(signer.release.version),
+            ], "\(path): \(words)\(signer.key.map { " (\($0))" } ?? "")\(stated), \(package.digest)")
         package.remarks.forEach(console.warning)
         for name in signer.ignored where name != "verify.json" {
             console.warning(
@@ -105,7 +97,6 @@ enum CheckSignatureCommand: Command {
         _ arguments: Arguments
     ) throws -> Signer {
         let file = try Self.path(arguments, path, .ssh)
-        try AllowedSigners.refusePublicKey(allowedSigners, identity: identities.first)
         let (tool, signature) = (try SSHKeygen(), try MappedFile(file).bytes)
         var refusal: FormatError?
         var unknown: UnknownSigner?

@@ -50,10 +50,7 @@ enum SignCommand: Command {
                 try SignedRelease(name: name, version: arguments.integer(version))
             } ?? .unstated
         let package = try AcceleratorPackage(at: path)
-        let progress = console.progress("checking", total: package.checkedFileCount)
-        try package.check { progress.step($0) }
-        // The bar ends here, because signing may ask for the key's passphrase.
-        progress.finish()
+        try console.check(package)
 
         let signature: [UInt8]
         switch format {
@@ -64,16 +61,12 @@ enum SignCommand: Command {
             signature = Array(try OpenSSL().sign(Array(statement.text.utf8), key: key).text.utf8)
         }
         try AtomicFile.write(ByteView(signature), to: output, as: format.output)
-        if arguments.has(CommonOptions.json) {
-            console.print([
+        let stated = release == .unstated ? "" : " for \(release.words),"
+        console.result(
+            [
                 "package": .string(package.digest.description), "format": .string(format.rawValue),
-                "signature": .string(output), "name": release.name.map { .string($0) } ?? .null,
-                "version": release.version.map { .integer(Int64($0)) } ?? .null,
-            ])
-        } else {
-            let stated = release == .unstated ? "" : " for \(release.words),"
-            console.summary("\(output): signs the package \(package.digest)\(stated) with \(key)")
-        }
+                "signature": .string(output), "name": .text(release.name), "version": .int(release.version),
+            ], "\(output): signs the package \(package.digest)\(stated) with \(key)")
         return .success
     }
 }
@@ -89,8 +82,6 @@ enum SignatureFormat: String, CaseIterable {
     var output: OutputKind { self == .ssh ? .sshSignature : .modelSignature }
 
     func defaultPath(beside package: String) -> String {
-        var path = package[...]
-        while path.count > 1, path.last == "/" { path = path.dropLast() }
-        return path + (self == .ssh ? ".sig" : ".oms.sig")
+        Files.trimmingSlashes(package) + (self == .ssh ? ".sig" : ".oms.sig")
     }
 }

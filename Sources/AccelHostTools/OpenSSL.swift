@@ -1,15 +1,14 @@
 import AccelByteIO
-import AccelHostTools
-import AccelPackages
+package import AccelPackages
 
 /// The program `openssl`, for signatures with elliptic-curve keys.
-struct OpenSSL {
+package struct OpenSSL {
     private let tool: ExternalTool
 
-    init() throws { tool = try ExternalTool("openssl", need: "make and check OpenSSF model signatures") }
+    package init() throws { tool = try ExternalTool("openssl", need: "make and check OpenSSF model signatures") }
 
     /// A public key with the values that model signatures need.
-    struct PublicKey {
+    private struct PublicKey {
         /// SubjectPublicKeyInfo in PEM, as openssl writes it.
         let pem: [UInt8]
         /// The hash function for the key's curve.
@@ -33,7 +32,7 @@ struct OpenSSL {
     ]
 
     /// - Parameter isPrivate: the file holds a private key; only its public half is read from openssl.
-    func publicKey(_ path: String, isPrivate: Bool) throws -> PublicKey {
+    private func publicKey(_ path: String, isPrivate: Bool) throws -> PublicKey {
         let result = try tool.run(
             ["pkey"] + (isPrivate ? [] : ["-pubin"]) + ["-in", path, "-pubout"], input: [])
         guard result.isSuccess else {
@@ -54,7 +53,7 @@ struct OpenSSL {
         return PublicKey(pem: result.output, hash: curve.hash)
     }
 
-    func sign(_ payload: [UInt8], key: String) throws -> ModelSignature {
+    package func sign(_ payload: [UInt8], key: String) throws -> ModelSignature {
         let publicKey = try publicKey(key, isPrivate: true)
         let result = try tool.run(
             ["dgst", "-\(publicKey.hash)", "-sign", key], input: ModelSignature.signedBytes(of: payload))
@@ -66,7 +65,7 @@ struct OpenSSL {
 
     /// Checks a signature.
     /// - Throws: `FormatError` naming `file` unless that key made the signature.
-    func check(_ signature: ModelSignature, file: String, publicKey path: String) throws {
+    package func check(_ signature: ModelSignature, file: String, publicKey path: String) throws {
         let key = try publicKey(path, isPrivate: false)
         if let hint = signature.keyHint, hint != key.hint {
             throw FormatError(file: file, reason: "is by the key \(hint), and not by the one in \(path), \(key.hint)")
