@@ -116,9 +116,9 @@ enum CacheCommand: Command {
                 + (damaged == 0 ? "" : ", and \(Wording.bytes(damaged)) of damaged files in quarantine")
         let lines = [removed] + foreign.map { "\($0): left alone, accelc has not made it" }
         let json: JSON = [
-            "cleared": .string(cache.root), "removed_records": .integer(Int64(results)),
-            "freed_bytes": .integer(Int64(bytes)), "quarantined_bytes": .integer(Int64(damaged)),
-            "foreign": .array(foreign.map { .string($0) }),
+            "cleared": .string(cache.root), "removed_records": .int(results),
+            "freed_bytes": .int(bytes), "quarantined_bytes": .int(damaged),
+            "foreign": .texts(foreign),
         ]
         return (lines.joined(separator: "\n"), json, .success)
     }
@@ -130,15 +130,15 @@ enum CacheCommand: Command {
         let groups = folds ? CacheListing.folded(entries) : entries.map { [$0] }
         let text =
             Text.table(
-                ["key", "kind", "size", "last used", "model"], groups.compactMap(CacheListing.row),
-                [.left, .left, .right, .left, .left]) + "\n" + CacheListing.total(groups)
+                ["key", "kind", .number("size"), "last used", "model"], groups.compactMap(CacheListing.row)) + "\n"
+            + CacheListing.total(groups)
             + (cache.quarantinedBytes > 0 ? "\n" + CleanUpSummary.quarantine(cache.quarantinedBytes) : "")
         let json = JSON.array(
             entries.map { entry in
                 [
                     "key": .string(entry.record.key.digest.description),
                     "kind": .string(entry.record.key.kind.rawValue),
-                    "bytes": .integer(Int64(entry.byteCount)), "last_used": .integer(entry.lastUse / 1_000_000_000),
+                    "bytes": .int(entry.byteCount), "last_used": .integer(entry.lastUse / 1_000_000_000),
                     "model": .string(entry.record.model),
                     "fields": .object(entry.record.key.fields.map { JSON.Member($0.name, .string($0.value)) }),
                 ]
@@ -219,7 +219,7 @@ enum CacheCommand: Command {
                 lines.append(
                     "\(key.digest.description.prefix(12)) \(outcome.rawValue) \(line.words.joined(separator: " "))")
                 documents.append([
-                    "line": .integer(Int64(line.number)), "key": .string(key.digest.description),
+                    "line": .int(line.number), "key": .string(key.digest.description),
                     "cache": .string(outcome.rawValue),
                 ])
             } catch let error as any ReportedError where error.exitStatus != .interrupted {
@@ -227,7 +227,7 @@ enum CacheCommand: Command {
                 for single in error.singles {
                     console.error("\(list.path), line \(line.number): \(Remedies.sentence(single.diagnostic))")
                 }
-                documents.append(["line": .integer(Int64(line.number)), "error": error.json])
+                documents.append(["line": .int(line.number), "error": error.json])
                 if status == .success { status = error.exitStatus }
             }
         }

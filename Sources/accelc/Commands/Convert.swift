@@ -60,14 +60,9 @@ enum ConvertCommand: Command {
         let made = try conversion.convert(
             to: try OutputArguments.destination(arguments), settings, emit: ConversionConsole(console).show)
 
-        let summary = try ConversionSummary(
-            of: made, at: output, seconds: start.secondsToNow, hasUsualShapes: made.hasUsualShapes)
-        let warnings = summary.warnings + signatures.warnings(after: summary.package.digest)
-        if arguments.has(CommonOptions.json) {
-            console.print(summary.json(warnings: console.warnings.withLock { $0 } + warnings))
-        } else {
-            console.summary(summary.text)
-        }
+        let summary = try ConversionSummary(of: made, at: output, seconds: start.secondsToNow)
+        let warnings = summary.warnings + signatures.warnings(after: made.package.digest)
+        console.result(summary.json(warnings: console.warnings.withLock { $0 } + warnings), summary.text)
         warnings.forEach(console.warning)
         summary.notes.forEach { console.note("remark: \($0)") }
         summary.remarks.forEach(console.detail)
@@ -86,7 +81,7 @@ enum ConvertCommand: Command {
         let made = try conversion.convert(
             shard, ConversionSettings(arguments, console), emit: ConversionConsole(console).show)
         let summary = ShardSummary(made, seconds: start.secondsToNow)
-        if arguments.has(CommonOptions.json) { console.print(summary.json) } else { console.summary(summary.text) }
+        console.result(summary.json, summary.text)
         return .success
     }
 }

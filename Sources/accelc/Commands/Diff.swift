@@ -24,19 +24,11 @@ enum DiffCommand: Command {
         let (left, right) = (try arguments.required(left), try arguments.required(right))
         if let (left, right) = try pair(ReportDiff.Side.open, left, right, .report) {
             let diff = ReportDiff(left: left, right: right)
-            if arguments.has(CommonOptions.json) {
-                console.print(diff.json)
-            } else {
-                console.summary(diff.text(folds: !console.isVerbose))
-            }
+            console.result(diff.json, diff.text(folds: !console.isVerbose))
             return diff.isEmpty ? .success : .exceeded
         }
         let diff = try difference(left, right)
-        if arguments.has(CommonOptions.json) {
-            console.print(diff.json)
-        } else {
-            console.summary(String(diff.text.dropLast()))
-        }
+        console.result(diff.json, String(diff.text.dropLast()))
         return diff.differences.isEmpty ? .success : .exceeded
     }
 

@@ -92,27 +92,23 @@ enum ExportCommand: Command {
         let (report, outcome) = (made.report, made.cache)
 
         let seconds = start.secondsToNow
-        if arguments.has(CommonOptions.json) {
-            console.print([
-                "output": .string(output), "format": .string(type.name), "bytes": .integer(Int64(report.byteCount)),
+        let target = made.target.map { TargetSummary(result: $0) }
+        let cached = outcome == .off ? "" : "cache \(outcome.rawValue), "
+        let first =
+            "\(written(at: output)): \(Wording.bytes(report.byteCount)), \(Text.decimals(report.bitsPerWeight, 2)) bits per weight, "
+            + "\(cached)\(Text.decimals(seconds, 2)) s"
+        let lines = made.outputs?.lines(onlyMeasuresSamples: made.onlyMeasuresSamples, target) ?? []
+        console.result(
+            [
+                "output": .string(output), "format": .string(type.name), "bytes": .int(report.byteCount),
                 "bits_per_weight": .number(report.bitsPerWeight), "cache": .string(outcome.rawValue),
                 "details": report.json, "outputs_sqnr": made.outputs.map { .figure($0.sqnr) } ?? .null,
                 "held_out_sqnr": made.outputs?.heldOut.map { .figure($0) } ?? .null,
                 "outputs": made.outputs?.json ?? .null,
-                "target": made.target.map { TargetSummary(result: $0).json } ?? .null,
-                "warnings": .array((console.warnings.withLock { $0 } + report.warnings).map { .string($0) }),
-                "seconds": .number((seconds * 1e6).rounded() / 1e6),
-            ])
-        } else {
-            let bits = Text.decimals(report.bitsPerWeight, 2)
-            let size = Wording.bytes(report.byteCount)
-            let cached = outcome == .off ? "" : "cache \(outcome.rawValue), "
-            let first =
-                "\(written(at: output)): \(size), \(bits) bits per weight, \(cached)\(Text.decimals(seconds, 2)) s"
-            let target = made.target.map { TargetSummary(result: $0) }
-            let outputs = made.outputs?.lines(onlyMeasuresSamples: made.onlyMeasuresSamples, target) ?? []
-            console.summary(([first] + report.lines + outputs).joined(separator: "\n"))
-        }
+                "target": target?.json ?? .null,
+                "warnings": .texts(console.warnings.withLock { $0 } + report.warnings),
+                "seconds": .seconds(seconds),
+            ], ([first] + report.lines + lines).joined(separator: "\n"))
         report.warnings.forEach(console.warning)
         return .success
     }
@@ -127,17 +123,8 @@ extension ExportCommand {
 
     private static func exporter(_ arguments: Arguments) throws -> any Exporter.Type {
         guard let name = arguments[format] else {
-            let path = try arguments.required(output)
-            if path.hasSuffix(AcceleratorPackageFormat.suffixes[0]) {
-                throw RequestError(
-                    "\(path) is the name of a package, which convert writes: accelc convert MODEL -o \(path)")
-            }
-            if let format = ForeignFormat(named: Files.trimmingSlashes(path)), format != .gguf {
-                throw RequestError(
-                    "\(path): export writes no \(path.split(separator: ".").last ?? ""), but "
-                        + "\(Text.alternatives(Exporters.all.map { $0.name }))")
-            }
-            throw arguments.usage("needs \(format.usage), which the name \(path) does not tell")
+            throw arguments.usage(
+                "needs \(format.usage), which the name \(try arguments.required(output)) does not tell")
         }
         return try Exporters.named(name)
     }

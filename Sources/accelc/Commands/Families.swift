@@ -7,22 +7,19 @@ enum FamiliesCommand: Command {
     static let options = [CommonOptions.json]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        if arguments.has(CommonOptions.json) {
-            console.print(.array(Families.all.map(document)))
-        } else {
-            let rows = Families.all.map { family in
-                [family.modelTypes, family.init().parts, family.architectures].map { $0.joined(separator: ", ") }
-            }
-            console.summary(Text.table(["model type", "parts", "classes"], rows, [.left, .left, .left]))
+        let rows = Families.all.map { family in
+            [family.modelTypes, family.init().parts, family.architectures].map { $0.joined(separator: ", ") }
         }
+        console.result(
+            .array(Families.all.map(document)),
+            Text.table(["model type", "parts", "classes"], rows))
         return .success
     }
 
     private static func document(_ family: any ModelFamily.Type) -> JSON {
-        func words(_ words: [String]) -> JSON { .array(words.map { .string($0) }) }
-        return [
-            "model_types": words(family.modelTypes), "classes": words(family.architectures),
-            "parts": words(family.init().parts),
+        [
+            "model_types": .texts(family.modelTypes), "classes": .texts(family.architectures),
+            "parts": .texts(family.init().parts),
         ]
     }
 }

@@ -12,11 +12,7 @@ enum FormatsCommand: Command {
     }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        if arguments.has(CommonOptions.json) {
-            console.print(FormatTable.json)
-        } else {
-            console.summary(FormatTable.rows.map(text).joined(separator: "\n\n"))
-        }
+        console.result(FormatTable.json, FormatTable.rows.map(text).joined(separator: "\n\n"))
         return .success
     }
 
@@ -41,12 +37,6 @@ enum FormatsCommand: Command {
 
     /// Returns words in lines of the help page's width.
     private static func wrapped(_ head: String, _ words: [String]) -> [String] {
-        var lines = [head]
-        for (index, word) in words.enumerated() {
-            let text = word + (index < words.count - 1 ? ", " : "")
-            if lines[lines.count - 1].count + text.count > HelpPage.width { lines.append("    ") }
-            lines[lines.count - 1] += text
-        }
-        return lines
+        TextLayout.wrapped(head + words.joined(separator: ", "), width: HelpPage.width, hanging: 4)
     }
 }

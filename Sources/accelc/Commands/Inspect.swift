@@ -39,7 +39,7 @@ enum InspectCommand: Command {
         let path = try arguments.required(file)
         if let recipe = try RecipeFile.open(path) {
             try arguments.refuse(needs.flatMap(\.options), "\(path) is a recipe", for: "models and packages")
-            return show(recipe.inspection, arguments, console)
+            return show(recipe.inspection, console)
         }
         let source = try source(path, arguments)
         for need in needs where !source.abilities.contains(need.ability) {
@@ -65,15 +65,11 @@ enum InspectCommand: Command {
             folds: !console.isVerbose)
         var inspection = try (source as? any InspectedSource)?.inspection(request) ?? Inspection(source, request)
         if let checked { inspection.add(checkedFiles: checked) }
-        return show(inspection, arguments, console)
+        return show(inspection, console)
     }
 
-    private static func show(_ inspection: Inspection, _ arguments: Arguments, _ console: Console) -> ExitStatus {
-        if arguments.has(CommonOptions.json) {
-            console.print(inspection.json)
-        } else {
-            console.summary(inspection.text)
-        }
+    private static func show(_ inspection: Inspection, _ console: Console) -> ExitStatus {
+        console.result(inspection.json, inspection.text)
         inspection.warnings.forEach(console.warning)
         return inspection.status
     }
@@ -116,7 +112,7 @@ struct Inspection {
     mutating func add(checkedFiles count: Int) {
         text += "\nchecked: every byte of \(Wording.count(count, "file")) was read and matches its digest"
         guard case .object(let members) = json else { return }
-        json = .object(members + [.init("checked_files", .integer(Int64(count)))])
+        json = .object(members + [.init("checked_files", .int(count))])
     }
 }
 

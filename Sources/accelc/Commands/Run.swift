@@ -111,7 +111,7 @@ enum RunCommand: Command {
         }
         let runnable = try RunnablePackage(arguments, console)
         guard arguments.has(inputs) else {
-            if !runnable.isChecked { try check(runnable.package, console) }
+            if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
             return try runText(runnable.package, arguments, console)
         }
         let inputFiles = arguments.all(inputs)
@@ -137,8 +137,10 @@ enum RunCommand: Command {
                 "--\(states.name): \(inputFiles[0]) has \(Wording.count(plans.count, "sample")), each with states of its own: give one"
             )
         }
-        // Packed weights are made of sections that match their digests.
-        if !runnable.isChecked, !arguments.has(unchecked), !arguments.has(packed) { try check(package, console) }
+        // Nothing is computed with damaged weights. Packed ones are made of sections that match their digests. The times leave this out.
+        if !runnable.isChecked, !arguments.has(unchecked), !arguments.has(packed) {
+            try console.check(package, includesReport: false)
+        }
         if program.functions.allSatisfy(\.states.isEmpty) {
             try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
         }
@@ -226,12 +228,6 @@ enum RunCommand: Command {
             model: model, frontEnd: frontEnd, options: options, arguments: arguments, console: console
         ).run()
         return .success
-    }
-
-    /// Reads the package against its digests, so that nothing is computed with damaged weights. This is not part of the times.
-    private static func check(_ package: AcceleratorPackage, _ console: Console) throws {
-        let progress = console.progress("checking", total: package.checkedFileCount)
-        try package.check(includesReport: false) { progress.step($0) }
     }
 
     private static func stopTokens(
@@ -331,16 +327,11 @@ enum RunCommand: Command {
                 result.runs.chunked(by: \.function).map { group in
                     [
                         "name": .string(package.graph.functions[group[0].function].functionName),
-                        "runs": .integer(Int64(group.count)),
+                        "runs": .int(group.count),
                     ]
                 }),
             "outputs": .array(
-                outputs.map {
-                    [
-                        "name": .string($0.name), "dtype": .string($0.elementType.rawValue),
-                        "shape": .array($0.shape.dimensions.map { .integer(Int64($0)) }),
-                    ]
-                }),
+                outputs.map { .tensor($0.name, $0.elementType.rawValue, $0.shape.dimensions) }),
             "generated": result.generated.map { generated in
                 let width = max(generated.shape.dimensions[1], 1)
                 let tokens = generated.integers().map { JSON.integer($0) }
@@ -348,16 +339,16 @@ enum RunCommand: Command {
                     stride(from: 0, to: tokens.count, by: width).map { .array(Array(tokens[$0..<$0 + width])) })
             } ?? .null,
             "stopped": .bool(result.isStopped),
-            "stopped_after": .array(result.stops.map { $0.map { .integer(Int64($0)) } ?? .null }),
+            "stopped_after": .array(result.stops.map { .int($0) }),
             "prompt": Timing.speed(result.prompt), "generation": Timing.speed(result.generation),
-            "runs": .integer(Int64(timing.runs.count)),
+            "runs": .int(timing.runs.count),
             "load_ms": .number(timing.milliseconds(timing.loading)),
             "prepare_ms": .number(timing.milliseconds(timing.preparing)),
             "best_ms": .number(timing.milliseconds(timing.best)),
             "median_ms": .number(timing.milliseconds(timing.median)),
             "block_ms": .array(
                 result.runs.filter { $0.positions != nil }.map { .number(timing.milliseconds($0.duration)) }),
-            "peak_memory_bytes": .integer(Int64(timing.peakMemory)),
+            "peak_memory_bytes": .int(timing.peakMemory),
             "memory": memory?.json ?? .null,
             "profile": profile ?? .null,
         ]

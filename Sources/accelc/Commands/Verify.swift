@@ -109,13 +109,17 @@ enum VerifyCommand: Command {
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         try removeEarlierReports(arguments)
-        try refuseSwapped(arguments)
         let source = try ModelFormats.open(try arguments.required(package))
-        let subject = try subject(source, arguments, console)
+        let original = try arguments[against].map { try ModelFormats.open($0, try arguments.opening) }
+        let subject = try subject(source, of: original, arguments, console)
         if arguments.has(ProfileArguments.profile), !(source is PackagedModel) {
             throw arguments.usage("has no --profile for \(source.format.title): its limits are for packages")
         }
-        var options = try options(arguments, of: source, console)
+        let stages = try stages(arguments)
+        var options = Parity.Options(
+            stages: stages, inputs: try inputSource(arguments, for: original ?? source),
+            budget: try limits(arguments, stages), profile: ProfileArguments.profile(arguments),
+            threads: console.threads)
         options.ranksWeights = source.format.exporter?.mixesSchemes ?? true
         if let exporter = source.format.exporter {
             options.isExpressible = { exporter.unsupportedReason(of: $0, shape: $1) == nil }
@@ -137,12 +141,8 @@ enum VerifyCommand: Command {
             try subject.requireResources(of: budget, hasReference: arguments.has(against))
         }
         try subject.requireInputs(options.inputs)
-        noteAdapters(of: source, arguments, console)
-        var reference: Subject?
-        if let model = arguments[against] {
-            let original = try ModelFormats.open(model, try arguments.opening)
-            reference = .model(
-                try OriginalModel(original, for: subject, in: source.format.exporter, threads: console.threads))
+        let reference = try original.map {
+            Subject.model(try OriginalModel($0, for: subject, in: source.format.exporter, threads: console.threads))
         }
         let parity = Parity(of: subject, against: reference)
         if arguments.has(selfTest), !parity.hasSelfTest {
@@ -185,44 +185,18 @@ enum VerifyCommand: Command {
         }
     }
 
-    /// Refuses a model's folder that is to be compared with a package.
-    private static func refuseSwapped(_ arguments: Arguments) throws {
-        let path = try arguments.required(package)
-        guard let other = arguments[against], PathKind.kinds(of: path).contains(.checkpoint),
-            let kind = PathKind(of: other), [.package, .coreML].contains(kind)
-        else { return }
-        throw RequestError(
-            "\(path) is \(PathKind.checkpoint.title), and \(other) is \(kind.title): swapped? With the other options as they are: "
-                + "accelc verify \(shellWord(other)) --against \(shellWord(path))")
-    }
-
     private static func subject(
-        _ source: any ModelSource, _ arguments: Arguments, _ console: Console
+        _ source: any ModelSource, of original: (any ModelSource)?, _ arguments: Arguments, _ console: Console
     ) throws -> Subject {
         guard let runtime = arguments[runtime].flatMap(ModelRuntimes.named) else {
             source.deviations.forEach(console.note)
-            return try Subject(
-                source, of: arguments[against].map { try ModelFormats.open($0, try arguments.opening) },
-                threads: console.threads)
+            return try Subject(source, of: original, threads: console.threads)
         }
         let program = RuntimeProgram(
             folder: arguments[runtimes] ?? ProcessEnvironment.text("ACCELC_RUNTIMES"),
             python: arguments[python] ?? ProcessEnvironment.text("ACCELC_PYTHON") ?? "python3",
             seconds: arguments.seconds(runtimeTimeout) ?? 600)
         return .runtime(RuntimeSubject(source, runtime: runtime, driver: program))
-    }
-
-    private static func options(
-        _ arguments: Arguments, of source: any ModelSource, _ console: Console
-    ) throws -> Parity.Options {
-        let stages = try stages(arguments)
-        return Parity.Options(
-            stages: stages,
-            inputs: try inputSource(arguments) {
-                try arguments[against].map { try ModelFormats.open($0, try arguments.opening) } ?? source
-            }, budget: try limits(arguments, stages),
-            profile: ProfileArguments.profile(arguments),
-            threads: console.threads)
     }
 
     /// Returns the limits of the command line; nil for none.
@@ -275,25 +249,15 @@ enum VerifyCommand: Command {
         return report.exitStatus
     }
 
-    /// - Parameter source: returns the model or package whose tokenizer makes samples of a text.
-    static func inputSource(_ arguments: Arguments, of source: () throws -> any ModelSource) throws -> InputSource {
+    /// - Parameter source: the model or package whose tokenizer makes samples of a text.
+    static func inputSource(
+        _ arguments: Arguments, for source: @autoclosure () throws -> any ModelSource
+    ) throws -> InputSource {
         if let path = arguments[golden] { return .golden(try Golden(path)) }
         if let path = arguments[inputs] {
             return .file(try arguments.textSamples(path).map { try InputFile($0, for: source()) } ?? InputFile(path))
         }
         return .seeded(arguments[seed].flatMap { UInt64($0) } ?? InputSource.defaultSeed)
-    }
-
-    /// The weights of a package with a merged adapter are not those of the model alone.
-    private static func noteAdapters(of source: any ModelSource, _ arguments: Arguments, _ console: Console) {
-        guard arguments.has(against), !arguments.has(ConversionArguments.adapter.option),
-            let package = (source as? PackagedModel)?.package,
-            let file = package.manifest.provenance.sources.first(where: {
-                $0.name.hasPrefix(AdapterRequest.sourceFolder)
-            })
-        else { return }
-        console.note(
-            "\(package.path) was made with an adapter (\(file.name)): --adapter DIR merges it into the model here, too")
     }
 
     /// Keeps the report in the package's folder. A failure to write it is only noted, because the verification itself

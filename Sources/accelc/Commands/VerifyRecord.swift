@@ -21,7 +21,7 @@ enum VerifyRecordCommand: Command {
         let package = try CoreMLPackage(at: try arguments.required(package))
         try package.check()
         let output = try arguments.required(output)
-        let source = try VerifyCommand.inputSource(arguments) { try ModelFormats.open(package.path, OpeningOptions()) }
+        let source = try VerifyCommand.inputSource(arguments, for: try ModelFormats.open(package.path))
         let (count, drawn, leftOut) = try RecordedRuns.record(package, on: source, to: output)
         console.summary("\(output): \(Wording.count(count, "run"))")
         for sentence in leftOut { console.note("remark: \(sentence)") }

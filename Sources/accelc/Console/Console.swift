@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelPackages
 import AccelPlatform
 import AccelTensors
 
@@ -17,6 +18,7 @@ enum StandardStream {
 final class Console {
     private(set) var isQuiet = false
     private(set) var isVerbose = false
+    private var showsJSON = false
     private(set) var threads = Parallel.processorCount
     /// All warnings of the run so far, those that `--quiet` leaves out too, for documents.
     let warnings = Locked<[String]>([])
@@ -42,6 +44,7 @@ final class Console {
     func configure(_ arguments: Arguments) throws {
         isQuiet = arguments.has(CommonOptions.quiet)
         isVerbose = arguments.has(CommonOptions.verbose)
+        showsJSON = arguments.has(CommonOptions.json)
         threads = arguments.integer(CommonOptions.threads) ?? Parallel.processorCount
         let style = arguments[CommonOptions.progress].flatMap(ProgressStyle.init) ?? .auto
         progressStyle = style.resolved(onTerminal: isatty(errors) == 1, quiet: isQuiet)
@@ -75,6 +78,18 @@ final class Console {
     /// Prints a summary of the work, for a result that is a file.
     func summary(_ text: String) {
         if !isQuiet { print(text) }
+    }
+
+    /// Prints the result of a command: one document with `--json`, else a summary.
+    func result(_ document: @autoclosure () throws -> JSON, _ summary: @autoclosure () throws -> String) rethrows {
+        if showsJSON { print(try document()) } else { self.summary(try summary()) }
+    }
+
+    /// Reads every byte of a package against its digests.
+    func check(_ package: AcceleratorPackage, includesReport: Bool = true) throws {
+        let bar = progress("checking", total: package.checkedFileCount)
+        try package.check(includesReport: includesReport) { bar.step($0) }
+        bar.finish()
     }
 
     /// Prints a remark that is not part of the result.

@@ -95,8 +95,8 @@ final class ProgressBar {
 
     /// - Parameter done: the number of steps before the item.
     private func document(item: String?, after done: Int) -> String {
-        var members: [JSON.Member] = [JSON.Member("stage", .string(stage)), JSON.Member("done", .integer(Int64(done)))]
-        if let total { members.append(JSON.Member("total", .integer(Int64(total)))) }
+        var members: [JSON.Member] = [JSON.Member("stage", .string(stage)), JSON.Member("done", .int(done))]
+        if let total { members.append(JSON.Member("total", .int(total))) }
         if let item { members.append(JSON.Member("item", .string(item))) }
         return JSON.object(members).text()
     }

@@ -54,14 +54,16 @@ enum Text {
     /// Returns the shortest text of a number: 0, -1.5.
     static func number(_ value: Double) -> String { Int(exactly: value).map { "\($0)" } ?? "\(value)" }
 
-    enum Alignment {
-        case left, right
-    }
-
     /// Returns a table that keeps to the columns of standard output.
-    static func table(_ head: [String], _ rows: [[String]], _ alignments: [Alignment]) -> String {
-        var table = TextTable(zip(head, alignments).map { .init($0, number: $1 == .right) })
+    static func table(_ columns: [TextTable.Column], _ rows: [[String]]) -> String {
+        var table = TextTable(columns)
         rows.forEach { table.add($0) }
         return table.lines(width: Console.columns(of: .output), indent: 0).joined(separator: "\n")
     }
+}
+
+extension TextTable.Column: ExpressibleByStringInterpolation {
+    package init(stringLiteral title: String) { self.init(title) }
+    /// A column of numbers, which end at its right.
+    static func number(_ title: String) -> Self { Self(title, number: true) }
 }

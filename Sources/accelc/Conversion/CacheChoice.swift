@@ -79,8 +79,8 @@ extension CacheComparison {
     /// How many results were compared, how many the cache did not have, and the names of those that differ.
     var json: JSON {
         [
-            "compared": .integer(Int64(count)), "missing": .integer(Int64(missing)),
-            "differing": .array(differing.map { .string($0) }),
+            "compared": .int(count), "missing": .int(missing),
+            "differing": .texts(differing),
         ]
     }
 }

@@ -8,54 +8,37 @@ import AccelVerification
 
 /// The summary of a finished conversion.
 struct ConversionSummary {
-    let package: AcceleratorPackage
+    private let made: ConvertedPackage
     /// The package's path in the summary.
-    let path: String
-    let coverage: PackageCoverage
-    let cache: CacheOutcome
-    /// The result of `--verify-cache`; nil without it.
-    let comparison: CacheComparison?
-    let weights: WeightCounts
+    private let path: String
+    private let coverage: PackageCoverage
     /// How activations are rounded; nil if they are not.
-    let activations: String?
-    /// The result of the target; nil without one.
-    let target: TargetSummary?
-    /// The outputs over the samples; nil without samples.
-    let outputs: SampledOutputs?
-    private let onlyMeasuresSamples: Bool
-    let seconds: Double
-    /// The names of the tensors that the request leaves out.
-    private let leftOut: Set<String>
+    private let activations: String?
     /// The bytes of all files of the package.
     private let byteCount: Int
     /// The bytes of the archive; nil for a folder.
     private let archiveBytes: Int?
+    private let seconds: Double
 
-    /// The user requested no shapes, so the package has the model's usual ones.
-    let hasUsualShapes: Bool
-
-    init(
-        of made: ConvertedPackage, at path: String, seconds: Double, hasUsualShapes: Bool
-    ) throws {
-        package = made.package
-        self.path = path
-        coverage = try PackageCoverage(of: package)
-        cache = made.cache
-        comparison = made.comparison
-        weights = made.weights
-        activations = try package.activations()
-        target = made.target.map { TargetSummary(result: $0) }
-        (outputs, onlyMeasuresSamples) = (made.outputs, made.onlyMeasuresSamples)
-        leftOut = made.leftOut
-        byteCount = try package.byteCount
+    init(of made: ConvertedPackage, at path: String, seconds: Double) throws {
+        (self.made, self.path, self.seconds) = (made, path, seconds)
+        coverage = try PackageCoverage(of: made.package)
+        activations = try made.package.activations()
+        byteCount = try made.package.byteCount
         archiveBytes = Files.kind(of: path) == .file ? try Files.byteCount(ofTree: path) : nil
-        self.seconds = seconds
-        let isFrozen = package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
-        self.hasUsualShapes = hasUsualShapes && isFrozen
+    }
+
+    private var package: AcceleratorPackage { made.package }
+    private var outputs: SampledOutputs? { made.outputs }
+    /// The result of the target; nil without one.
+    private var target: TargetSummary? { made.target.map { TargetSummary(result: $0) } }
+    /// The user requested no shapes, so the package has the model's usual ones.
+    private var hasUsualShapes: Bool {
+        made.hasUsualShapes && package.manifest.functions.contains { !$0.bindings.numbers.isEmpty }
     }
 
     /// The outcome of the cache, in a word or two.
-    private var cacheWord: String { (comparison?.count ?? 0) > 0 ? "compared" : cache.rawValue }
+    private var cacheWord: String { (made.comparison?.count ?? 0) > 0 ? "compared" : made.cache.rawValue }
 
     var text: String {
         let manifest = package.manifest
@@ -70,7 +53,7 @@ struct ConversionSummary {
                 coverage.schemeTable(outputSQNR: outputs?.sqnr),
                 "functions: \(manifest.functions.map(\.name).joined(separator: ", "))"
                     + (hasUsualShapes ? " (the usual shapes; --shape chooses others)" : ""),
-            ] + (outputs?.lines(onlyMeasuresSamples: onlyMeasuresSamples, target) ?? [])
+            ] + (outputs?.lines(onlyMeasuresSamples: made.onlyMeasuresSamples, target) ?? [])
             + (activations.map { [$0] } ?? [])
             + manifest.provenance.remarks.map { "remark: \($0)" } + [
                 "digest: \(package.digest)"
@@ -84,32 +67,32 @@ struct ConversionSummary {
         return [
             "package": .string(path),
             "digest": .string(package.digest.description),
-            "bytes": .integer(Int64(byteCount)),
-            "archive_bytes": archiveBytes.map { .integer(Int64($0)) } ?? .null,
+            "bytes": .int(byteCount),
+            "archive_bytes": .int(archiveBytes),
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "functions": .array(manifest.functions.map { .string($0.name) }),
             "usual_shapes": .bool(hasUsualShapes),
-            "remarks": .array((manifest.provenance.remarks + notes).map { .string($0) }),
-            "warnings": .array(warnings.map { .string($0) }),
+            "remarks": .texts(manifest.provenance.remarks + notes),
+            "warnings": .texts(warnings),
             "outputs_sqnr": outputs.map { .figure($0.sqnr) } ?? .null,
             "held_out_sqnr": outputs?.heldOut.map { .figure($0) } ?? .null,
-            "held_out_samples": .integer(Int64(outputs?.heldOutCount ?? 0)),
+            "held_out_samples": .int(outputs?.heldOutCount ?? 0),
             "outputs": outputs?.json ?? .null,
             "target": target?.json ?? .null,
             "cache": .string(cacheWord),
             "coverage": coverage.json,
-            "comparison": comparison?.json ?? .null,
-            "weights": weights.json,
-            "seconds": .number((seconds * 1e6).rounded() / 1e6),
+            "comparison": made.comparison?.json ?? .null,
+            "weights": made.weights.json,
+            "seconds": .seconds(seconds),
         ]
     }
 
     /// Warnings about results that the user did not request: tensors that are left out, weights that are not
     /// compressed.
-    var warnings: [String] { coverage.warnings(besides: leftOut) }
+    var warnings: [String] { coverage.warnings(besides: made.leftOut) }
 
     /// Sentences on tensors that the user asked to leave out.
-    var notes: [String] { coverage.notes(on: leftOut) }
+    var notes: [String] { coverage.notes(on: made.leftOut) }
 
     /// Remarks about results that are so by design.
     var remarks: [String] { coverage.remarks }

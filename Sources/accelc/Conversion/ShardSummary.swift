@@ -19,10 +19,10 @@ struct ShardSummary {
 
     var json: JSON {
         [
-            "shard": .string("\(made.shard)"), "jobs": .integer(Int64(made.ownJobs)),
-            "bytes": .integer(Int64(made.ownBytes)), "all_jobs": .integer(Int64(made.jobs)),
-            "all_bytes": .integer(Int64(made.bytes)), "weights": made.weights.json,
-            "left": .integer(Int64(made.left)), "seconds": .number((seconds * 1e6).rounded() / 1e6),
+            "shard": .string("\(made.shard)"), "jobs": .int(made.ownJobs),
+            "bytes": .int(made.ownBytes), "all_jobs": .int(made.jobs),
+            "all_bytes": .int(made.bytes), "weights": made.weights.json,
+            "left": .int(made.left), "seconds": .seconds(seconds),
         ]
     }
 }
@@ -30,6 +30,6 @@ struct ShardSummary {
 extension WeightCounts {
     /// `received` counts those of `found` that a cache server has supplied to this run.
     var json: JSON {
-        ["found": .integer(Int64(found)), "received": .integer(Int64(received)), "made": .integer(Int64(made))]
+        ["found": .int(found), "received": .int(received), "made": .int(made)]
     }
 }

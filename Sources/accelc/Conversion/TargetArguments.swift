@@ -66,7 +66,6 @@ enum TargetArguments {
     static func target(_ arguments: Arguments) throws -> CompressionTarget? {
         func number(_ option: Option, _ text: String) throws -> Double {
             guard let number = Double(text), number.isFinite, number > 0 else {
-                if Double(text) == .infinity { throw RequestError("--\(option.name) \(text): the number is too large") }
                 throw RequestError("--\(option.name) \(text): expected a number above 0")
             }
             return number

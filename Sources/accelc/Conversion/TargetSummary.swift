@@ -22,11 +22,7 @@ struct TargetSummary {
                 + "\(Wording.bytes(choice.weightBytes, digits: 2)), has \(Text.decimals(choice.sqnr, 2)) dB"
                 + (result.outputs.heldOut == nil ? "" : " over what is held out")
         }
-        let isAtEnd = result.bitsPerWeight >= 16 && result.outputSQNR.isFinite
-        let end =
-            isAtEnd
-            ? "choices end at float16, which all weights have: --compress float32 keeps the model's numbers" : nil
-        let lines = [reached, larger, end].compactMap(\.self)
+        let lines = [reached, larger].compactMap(\.self)
         guard let plan = result.plan else { return lines }
         return lines + [
             "plan: \(plan), \(Wording.bytes(result.planBytes)) (\(Wording.bytes(result.statisticsBytes)) of statistics); "
@@ -36,16 +32,16 @@ struct TargetSummary {
 
     var json: JSON {
         [
-            "target": .string(result.target), "weight_bytes": .integer(Int64(result.weightBytes)),
-            "limit_bytes": result.byteLimit.map { .integer(Int64($0)) } ?? .null,
+            "target": .string(result.target), "weight_bytes": .int(result.weightBytes),
+            "limit_bytes": .int(result.byteLimit),
             "bits_per_weight": .number(result.bitsPerWeight), "outputs_sqnr": .figure(result.outputSQNR),
             "held_out_sqnr": result.outputs.heldOut.map { .figure($0) } ?? .null,
-            "held_out_samples": .integer(Int64(result.outputs.heldOutCount)), "outputs": result.outputs.json,
+            "held_out_samples": .int(result.outputs.heldOutCount), "outputs": result.outputs.json,
             "uniform": .bool(result.isUniform),
             "plan": result.plan.map { plan in
                 [
-                    "path": .string(plan), "bytes": .integer(Int64(result.planBytes)),
-                    "statistics_bytes": .integer(Int64(result.statisticsBytes)),
+                    "path": .string(plan), "bytes": .int(result.planBytes),
+                    "statistics_bytes": .int(result.statisticsBytes),
                 ]
             } ?? .null,
             "ranking": .array(result.losses.map { $0.json(figure: JSON.figure) }),

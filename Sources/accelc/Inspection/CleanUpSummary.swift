@@ -54,15 +54,14 @@ struct CleanUpSummary {
 
     /// The numbers of `text`.
     var json: JSON {
-        func integer(_ value: Int) -> JSON { .integer(Int64(value)) }
-        return [
-            "removed_records": integer(report.removedRecords), "removed_blobs": integer(report.removedBlobs),
-            "freed_bytes": integer(report.freedBytes), "kept_records": integer(report.keptRecords),
-            "kept_bytes": integer(report.keptBytes), "limit_bytes": integer(limit),
-            "within_limit": .bool(report.keptBytes <= limit), "leased_records": integer(report.leasedRecords),
-            "young_records": integer(report.youngRecords), "young_record_bytes": integer(report.youngRecordBytes),
-            "free_bytes": free.found.map(integer) ?? .null, "quarantined_bytes": integer(quarantined),
-            "young_blobs": integer(report.youngBlobs), "young_bytes": integer(report.youngBytes),
+        [
+            "removed_records": .int(report.removedRecords), "removed_blobs": .int(report.removedBlobs),
+            "freed_bytes": .int(report.freedBytes), "kept_records": .int(report.keptRecords),
+            "kept_bytes": .int(report.keptBytes), "limit_bytes": .int(limit),
+            "within_limit": .bool(report.keptBytes <= limit), "leased_records": .int(report.leasedRecords),
+            "young_records": .int(report.youngRecords), "young_record_bytes": .int(report.youngRecordBytes),
+            "free_bytes": .int(free.found), "quarantined_bytes": .int(quarantined),
+            "young_blobs": .int(report.youngBlobs), "young_bytes": .int(report.youngBytes),
         ]
     }
 }

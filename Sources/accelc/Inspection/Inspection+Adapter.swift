@@ -27,32 +27,32 @@ extension Inspection {
         if !summary.targets.isEmpty {
             parts.append(
                 Text.table(
-                    ["target", "modules", "rank", "scale"],
+                    ["target", .number("modules"), .number("rank"), .number("scale")],
                     summary.targets.map { target in
                         [
                             target.name, "\(target.count)", target.ranks.map { "\($0)" }.joined(separator: ", "),
                             target.scales.map { Self.text($0) }.joined(separator: ", "),
                         ]
-                    }, [.left, .right, .right, .right]))
+                    }))
         }
         if request.tensors { parts.append(Self.table(of: tensors, folds: request.folds)) }
         text = parts.joined(separator: "\n\n")
         json = [
-            "kind": "adapter", "folder": .string(source.path), "type": summary.type.map { .string($0) } ?? .null,
-            "rank": summary.rank.map { .integer(Int64($0)) } ?? .null,
+            "kind": "adapter", "folder": .string(source.path), "type": .text(summary.type),
+            "rank": .int(summary.rank),
             "alpha": summary.alpha.map { .number($0) } ?? .null,
-            "variants": .array(summary.variants.map { .string($0) }),
-            "base_model": summary.baseModel.map { .string($0) } ?? .null,
+            "variants": .texts(summary.variants),
+            "base_model": .text(summary.baseModel),
             "targets": .array(
                 summary.targets.map { target in
                     [
-                        "name": .string(target.name), "modules": .integer(Int64(target.count)),
-                        "ranks": .array(target.ranks.map { .integer(Int64($0)) }),
+                        "name": .string(target.name), "modules": .int(target.count),
+                        "ranks": .ints(target.ranks),
                         "scales": .array(target.scales.map { .number($0) }),
                     ]
                 }),
-            "replaced": .array(summary.replaced.map { .string($0) }),
-            "obstacle": summary.obstacle.map { .string($0) } ?? .null, "tensors": Self.json(of: tensors),
+            "replaced": .texts(summary.replaced),
+            "obstacle": .text(summary.obstacle), "tensors": Self.json(of: tensors),
         ]
     }
 

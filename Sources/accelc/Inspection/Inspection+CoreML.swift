@@ -22,7 +22,8 @@ extension Inspection {
         if let recipe, !recipe.rules.isEmpty { parts.append(recipe.table) }
         parts += model.interfaces.map { Self.signature(of: $0, in: package) }
         if request.graph { parts += try Self.graphs(of: source) }
-        parts.append(Self.forms(weights))
+        parts.append(
+            Self.schemes("operation", of: weights, by: \.operation, count: \.shape.count, bits: \.storedBits))
         if request.tensors { parts.append(Self.table(weights, request)) }
         if !plain.isEmpty, plain.count < matrices.count {
             let shared = Dictionary(grouping: plain, by: \.name).filter { $0.value.count > 1 }
@@ -37,8 +38,8 @@ extension Inspection {
         text = parts.joined(separator: "\n\n")
         json = [
             "kind": "coreml", "path": .string(package.path),
-            "specification": .integer(Int64(model.specificationVersion)),
-            "target": Self.target(model).map { .string($0) } ?? .null,
+            "specification": .int(model.specificationVersion),
+            "target": .text(Self.target(model)),
             "bits_per_weight": .number(Self.bits(weights)), "description": .string(model.metadata.description),
             "metadata": .object(model.metadata.other.map { .init($0.name, .string($0.content)) }),
             "functions": .array(model.interfaces.map { Self.document($0, in: package) }),
@@ -115,25 +116,14 @@ extension Inspection {
         return Dictionary(grouping: computed, by: \.type).map { ($0.key, $0.value.count) }.sorted { $0.0 < $1.0 }
     }
 
-    private static func forms(_ weights: [CoreMLWeight]) -> String {
-        let rows = Dictionary(grouping: weights, by: \.operation).sorted { $0.key < $1.key }.map { form, weights in
-            [
-                form, Wording.grouped(weights.count), Wording.grouped(weights.reduce(0) { $0 + $1.shape.count }),
-                Wording.bytes(weights.reduce(0) { $0 + $1.storedBits } / 8), Text.decimals(bits(weights), 3),
-            ]
-        }
-        return Text.table(
-            ["operation", "tensors", "weights", "size", "bits"], rows, [.left, .right, .right, .right, .right])
-    }
-
     private static func table(_ weights: [CoreMLWeight], _ request: InspectionRequest) -> String {
         func cells(_ weight: CoreMLWeight) -> [String] {
             ["\(weight.shape)", weight.form, Text.decimals(weight.bitsPerWeight, 3)]
         }
-        let rows = folded(weights, request, name: \.name) { cells($0).joined(separator: "\t") }
+        let rows = folded(weights, folds: request.folds, name: \.name) { cells($0).joined(separator: "\t") }
         return Text.table(
-            ["weight", "shape", "stored as", "bits"],
-            rows.map { row in [row.name] + (row.elements.first.map(cells) ?? []) }, [.left, .left, .left, .right])
+            ["weight", "shape", "stored as", .number("bits")],
+            rows.map { row in [row.name] + (row.elements.first.map(cells) ?? []) })
     }
 
     private static func document(_ interface: CoreMLModel.Interface, in package: CoreMLPackage) -> JSON {
@@ -143,7 +133,7 @@ extension Inspection {
                     [
                         "name": .string(feature.name), "type": .string(feature.type.description),
                         "description": .string(feature.description),
-                        "shapes": .array(feature.enumeratedShapes.map { .array($0.map { .integer(Int64($0)) }) }),
+                        "shapes": .array(feature.enumeratedShapes.map { .ints($0) }),
                     ]
                 })
         }
@@ -151,7 +141,7 @@ extension Inspection {
             "name": .string(interface.function), "inputs": features(interface.inputs),
             "outputs": features(interface.outputs), "states": features(interface.states),
             "operations": .object(
-                operations(of: interface.function, in: package).map { .init($0.name, .integer(Int64($0.count))) }),
+                operations(of: interface.function, in: package).map { .init($0.name, .int($0.count)) }),
         ]
     }
 
@@ -160,7 +150,7 @@ extension Inspection {
             "name": .string(weight.name), "function": .string(weight.function), "type": .string("\(weight.type)"),
             "operation": .string(weight.operation), "form": .string(weight.form),
             "bits_per_weight": .number(weight.bitsPerWeight), "compressed": .bool(weight.isCompressed),
-            "repeats": weight.repeats.map { .string($0) } ?? .null,
+            "repeats": .text(weight.repeats),
         ]
     }
 }

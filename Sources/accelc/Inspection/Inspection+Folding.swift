@@ -24,20 +24,12 @@ extension Inspection {
     }
 
     /// Returns the elements of a listing by their names' numbers. Those of one kind whose names differ in consecutive
-    /// numbers only share a line, unless the request is for each.
-    static func folded<Element>(
-        _ elements: [Element], _ request: InspectionRequest, name: (Element) -> String, kind: (Element) -> String
-    ) -> [(name: String, kind: String, elements: [Element])] {
-        folded(elements, folds: request.folds, name: name, kind: kind)
-    }
-
+    /// numbers only share a line, unless `folds` is false.
     static func folded<Element>(
         _ elements: [Element], folds: Bool, name: (Element) -> String, kind: (Element) -> String
-    ) -> [(name: String, kind: String, elements: [Element])] {
+    ) -> [(name: String, elements: [Element])] {
         let sorted = elements.sortedByNumbers(name)
-        guard folds else { return sorted.map { (name($0), kind($0), [$0]) } }
-        return FoldedNames.all(sorted, name: name, kind: kind).map { group in
-            (group.name, group.elements.first.map(kind) ?? "", group.elements)
-        }
+        guard folds else { return sorted.map { (name($0), [$0]) } }
+        return FoldedNames.all(sorted, name: name, kind: kind).map { ($0.name, $0.elements) }
     }
 }

@@ -59,17 +59,17 @@ extension Inspection {
         json = [
             "kind": "model", "folder": .string(checkpoint.folder), "family": .string(name),
             "model_type": checkpoint.configuration["model_type"].value ?? .null,
-            "architectures": .array(architectures.map { .string($0) }),
+            "architectures": .texts(architectures),
             "files": .array(checkpoint.files.map { .string(Files.name(of: $0.path)) }),
             "assets": .array(checkpoint.assets.map { .string($0.name) }),
-            "warnings": .array(warnings.map { .string($0) }),
-            "parameters": .integer(Int64(survey.parameters.count)),
-            "bytes": .integer(Int64(survey.parameters.bytes)),
+            "warnings": .texts(warnings),
+            "parameters": .int(survey.parameters.count),
+            "bytes": .int(survey.parameters.bytes),
             "parts": .array(survey.parts.map { Self.document($0) }),
             "unused": .array(survey.unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),
             "missing": .array(
                 survey.missing.map {
-                    ["name": .string($0.name), "shape": Self.sizes($0.shape), "reason": .string($0.reason)]
+                    ["name": .string($0.name), "shape": .ints($0.shape.dimensions), "reason": .string($0.reason)]
                 }),
             "tensors": Self.json(of: checkpoint.tensors),
         ]
@@ -89,7 +89,7 @@ extension Inspection {
         lines += ports(of: program, .state, "state  ")
         lines += dimensions(of: program)
         let work = part.work.map { ["  \($0.bindings)", Wording.grouped($0.multiplyAdds)] }
-        lines.append(Text.table(["  frozen to", "multiply-adds"], work, [.left, .right]))
+        lines.append(Text.table(["  frozen to", .number("multiply-adds")], work))
         for remark in part.work.flatMap(\.remarks).map({ "  remark: \($0)" }) where !lines.contains(remark) {
             lines.append(remark)
         }
@@ -112,7 +112,7 @@ extension Inspection {
                 return "  remark: \(dimension.name) \(range): \(remark.text)"
             }
         }
-        return [Text.table(["  dimension", "usually", "at most"], rows, [.left, .left, .left])] + remarks
+        return [Text.table(["  dimension", "usually", "at most"], rows)] + remarks
     }
 
     static func ports(of program: Program, _ side: RoleRule.Side, _ head: String) -> [String] {
@@ -132,28 +132,26 @@ extension Inspection {
         }
         return [
             "name": .string(program.name), "default": .bool(part.isDefault), "interface": program.interface.json,
-            "parameters": .integer(Int64(part.parameters.count)), "bytes": .integer(Int64(part.parameters.bytes)),
+            "parameters": .int(part.parameters.count), "bytes": .int(part.parameters.bytes),
             "inputs": .array(program.inputs.map { port($0.name, $0.value) }),
             "outputs": .array(program.outputs.map { port($0.name, $0.value) }),
             "states": .array(program.states.map { port($0.name, $0.value) }),
             "dimensions": .array(
                 program.dimensions.map {
                     [
-                        "name": .string($0.name), "usual": .array($0.usual.map { .integer(Int64($0)) }),
-                        "maximum": $0.maximum.map { .integer(Int64($0)) } ?? .null,
+                        "name": .string($0.name), "usual": .ints($0.usual),
+                        "maximum": .int($0.maximum),
                     ]
                 }),
             "frozen": .array(
                 part.work.map { work in
                     let numbers = work.bindings.numbers.sorted { $0.key < $1.key }
                     return [
-                        "shape": .object(numbers.map { JSON.Member($0.key, .integer(Int64($0.value))) }),
-                        "multiply_adds": .integer(Int64(work.multiplyAdds)),
-                        "remarks": .array(work.remarks.map { .string($0) }),
+                        "shape": .object(numbers.map { JSON.Member($0.key, .int($0.value)) }),
+                        "multiply_adds": .int(work.multiplyAdds),
+                        "remarks": .texts(work.remarks),
                     ]
                 }),
         ]
     }
-
-    private static func sizes(_ shape: Shape) -> JSON { .array(shape.dimensions.map { .integer(Int64($0)) }) }
 }

@@ -39,14 +39,14 @@ extension Inspection {
         warnings = package.remarks
         json = [
             "kind": "package", "path": .string(package.path), "digest": .string(package.digest.description),
-            "format": .string("\(manifest.major).\(manifest.minor)"), "bytes": .integer(Int64(try package.byteCount)),
+            "format": .string("\(manifest.major).\(manifest.minor)"), "bytes": .int(try package.byteCount),
             "bits_per_weight": .number(manifest.coverage.bitsPerWeight),
             "family": .string(manifest.provenance.family), "tool": .string(manifest.provenance.toolVersion),
             "recipe": manifest.provenance.recipe, "states": .string(manifest.provenance.states.rawValue),
-            "remarks": .array(manifest.provenance.remarks.map { .string($0) }),
-            "warnings": .array(warnings.map { .string($0) }),
-            "required_features": .array(manifest.requiredFeatures.map { .string($0) }),
-            "ignored_features": .array(manifest.ignoredFeatures.map { .string($0) }),
+            "remarks": .texts(manifest.provenance.remarks),
+            "warnings": .texts(warnings),
+            "required_features": .texts(manifest.requiredFeatures),
+            "ignored_features": .texts(manifest.ignoredFeatures),
             "functions": .array(
                 zip(program.functions, package.graph.functions).map {
                     Self.document($0, nodes: $1.program.nodes.count)
@@ -54,7 +54,7 @@ extension Inspection {
             "files": .array(
                 manifest.files.map {
                     [
-                        "name": .string($0.name), "bytes": .integer(Int64($0.byteCount)),
+                        "name": .string($0.name), "bytes": .int($0.byteCount),
                         "digest": .string($0.digest.description),
                     ]
                 }),
@@ -122,11 +122,10 @@ extension Inspection {
             return (calls.count, work)
         }
         return Text.table(
-            ["operator", "calls", "multiply-adds"],
+            ["operator", .number("calls"), .number("multiply-adds")],
             counts.sorted { $0.key < $1.key }.map {
                 [$0.key, Wording.grouped($0.value.0), Wording.grouped($0.value.1)]
-            },
-            [.left, .right, .right])
+            })
     }
 
     private static func plan(of function: FunctionPlan, _ plan: ExecutionPlan, weights: [String]) -> String {
@@ -171,25 +170,21 @@ extension Inspection {
     }
 
     private static func document(_ function: FunctionPlan, nodes: Int) -> JSON {
-        func port(_ name: String, _ type: String, _ dimensions: [Int]) -> JSON {
-            ["name": .string(name), "dtype": .string(type), "shape": .array(dimensions.map { .integer(Int64($0)) })]
-        }
         return [
             "name": .string(function.name), "part": .string(function.part),
-            "nodes": .integer(Int64(nodes)), "calls": .integer(Int64(function.calls.count)),
-            "arena_bytes": .integer(Int64(function.arenaBytes)),
+            "nodes": .int(nodes), "calls": .int(function.calls.count),
+            "arena_bytes": .int(function.arenaBytes),
             "interface": function.interface.json,
-            "inputs": .array(function.inputs.map { port($0.name, $0.elementType.rawValue, $0.shape.dimensions) }),
+            "inputs": .array(function.inputs.map { .tensor($0.name, $0.elementType.rawValue, $0.shape.dimensions) }),
             "states": .array(
                 function.states.map {
-                    [
-                        "name": .string($0.name), "dtype": .string($0.elementType.rawValue),
-                        "shape": .array($0.shape.dimensions.map { .integer(Int64($0)) }),
-                        "initial": .number($0.initial),
-                    ]
+                    .tensor(
+                        $0.name, $0.elementType.rawValue, $0.shape.dimensions, [.init("initial", .number($0.initial))])
                 }),
             "outputs": .array(
-                function.outputs.map { port($0.name, $0.operand.elementType.rawValue, $0.operand.shape.dimensions) }),
+                function.outputs.map {
+                    .tensor($0.name, $0.operand.elementType.rawValue, $0.operand.shape.dimensions)
+                }),
         ]
     }
 }

@@ -33,49 +33,52 @@ extension Inspection {
                 functions.append(["name": .string(program.name), "interface": program.interface.json])
             }
         }
-        sections.append(Self.schemes(of: weights))
+        sections.append(
+            Self.schemes("stored as", of: weights, by: \.scheme, count: \.shape.count, bits: \.storedBits))
         if request.tensors {
-            let rows = Self.folded(weights, request, name: \.name) { "\($0.shape)\t\($0.scheme)" }
+            let rows = Self.folded(weights, folds: request.folds, name: \.name) { "\($0.shape)\t\($0.scheme)" }
             sections.append(
                 Text.table(
-                    ["tensor", "shape", "stored as", "size"],
+                    ["tensor", "shape", "stored as", .number("size")],
                     rows.map { row in
                         let bits = row.elements.reduce(0) { $0 + $1.storedBits }
                         let first = row.elements.first
                         return [
                             row.name, first.map { "\($0.shape)" } ?? "", first?.scheme ?? "", Wording.bytes(bits / 8),
                         ]
-                    },
-                    [.left, .left, .left, .right]))
+                    }))
         }
         text = sections.joined(separator: "\n\n")
         warnings = source.remarks
         json = [
-            "kind": .string(source.format.name), "path": .string(source.path), "bytes": .integer(Int64(bytes)),
+            "kind": .string(source.format.name), "path": .string(source.path), "bytes": .int(bytes),
             "recipe": source.recipe ?? .null, "functions": .array(functions),
-            "warnings": .array(warnings.map { .string($0) }),
+            "warnings": .texts(warnings),
             "tensors": .array(
                 weights.map { weight in
                     [
                         "name": .string(weight.name),
-                        "shape": .array(weight.shape.dimensions.map { .integer(Int64($0)) }),
-                        "stored_as": .string(weight.scheme), "bytes": .integer(Int64(weight.storedBits / 8)),
+                        "shape": .ints(weight.shape.dimensions),
+                        "stored_as": .string(weight.scheme), "bytes": .int(weight.storedBits / 8),
                     ]
                 }),
         ]
     }
 
     /// Returns a table with a row for each scheme.
-    private static func schemes(of weights: [SourceWeight]) -> String {
-        let rows = Dictionary(grouping: weights, by: \.scheme).sorted { $0.key < $1.key }.map { scheme, weights in
-            let (count, bits) = weights.reduce((0, 0)) { ($0.0 + $1.shape.count, $0.1 + $1.storedBits) }
+    static func schemes<Weight>(
+        _ title: TextTable.Column, of weights: [Weight], by scheme: (Weight) -> String, count: (Weight) -> Int,
+        bits: (Weight) -> Int
+    ) -> String {
+        let rows = Dictionary(grouping: weights, by: scheme).sorted { $0.key < $1.key }.map { scheme, weights in
+            let (count, bits) = weights.reduce((0, 0)) { ($0.0 + count($1), $0.1 + bits($1)) }
             return [
                 scheme, Wording.grouped(weights.count), Wording.grouped(count), Wording.bytes(bits / 8),
                 Text.decimals(Double(bits) / Double(max(count, 1)), 3),
             ]
         }
         return Text.table(
-            ["stored as", "tensors", "weights", "size", "bits"], rows, [.left, .right, .right, .right, .right])
+            [title, .number("tensors"), .number("weights"), .number("size"), .number("bits")], rows)
     }
 
     private static func text(of program: Program, graph: Bool) -> String {

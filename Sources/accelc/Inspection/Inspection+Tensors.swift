@@ -27,25 +27,21 @@ extension Inspection {
     static func table(of tensors: [StoredTensor], folds: Bool) -> String {
         let rows = folded(tensors, folds: folds, name: \.name) { "\($0.elementType.rawValue)\($0.shape)" }
         return Text.table(
-            ["tensor", "type", "shape", "size"],
+            ["tensor", "type", "shape", .number("size")],
             rows.map { row in
                 let bytes = row.elements.reduce(0) { $0 + $1.bytes.count }
                 return [
                     row.name, row.elements.first?.elementType.rawValue ?? "",
                     row.elements.first?.shape.description ?? "", Wording.bytes(bytes),
                 ]
-            },
-            [.left, .left, .left, .right])
+            })
     }
 
     static func json(of tensors: [StoredTensor]) -> JSON {
         .array(
-            tensors.map { tensor in
-                [
-                    "name": .string(tensor.name), "dtype": .string(tensor.elementType.rawValue),
-                    "shape": .array(tensor.shape.dimensions.map { .integer(Int64($0)) }),
-                    "bytes": .integer(Int64(tensor.bytes.count)),
-                ]
+            tensors.map {
+                .tensor(
+                    $0.name, $0.elementType.rawValue, $0.shape.dimensions, [.init("bytes", .int($0.bytes.count))])
             })
     }
 }

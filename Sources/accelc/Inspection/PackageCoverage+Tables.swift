@@ -20,11 +20,11 @@ extension PackageCoverage {
         let table = rows + total
         let outputs = outputSQNR.map { $0.isFinite ? Text.decimals($0, 1) : "exact" }
         return Text.table(
-            ["scheme", "tensors", "weights", "size", "bits", "SQNR dB"] + (outputs == nil ? [] : ["outputs dB"]),
+            ["scheme", .number("tensors"), .number("weights"), .number("size"), .number("bits"), .number("SQNR dB")]
+                + (outputs == nil ? [] : [.number("outputs dB")]),
             table.enumerated().map { index, row in
                 row + (outputs.map { [index == table.count - 1 ? $0 : ""] } ?? [])
-            },
-            [.left, .right, .right, .right, .right, .right, .right])
+            })
     }
 
     private static func figures(_ entries: [CoverageEntry]) -> [String] {
@@ -54,11 +54,11 @@ extension PackageCoverage {
             cells($0).joined(separator: "\t")
         }
         return Text.table(
-            ["tensor", "was", "shape", "stored as", "bits", "SQNR dB", "read by"],
+            ["tensor", "was", "shape", "stored as", .number("bits"), .number("SQNR dB"), "read by"],
             rows.map { row in
                 let cells = row.elements.first.map(cells) ?? []
                 return [row.name] + cells.dropLast() + [Self.range(row.elements)] + cells.suffix(1)
-            }, [.left, .left, .left, .left, .right, .right, .left])
+            })
     }
 
     /// Returns the SQNR of tensors: `40.1 to 44.0`.
@@ -76,14 +76,14 @@ extension PackageCoverage {
                     let tensor = entry.tensor
                     return [
                         "name": .string(tensor.name), "dtype": .string(tensor.elementType.rawValue),
-                        "shape": .array(tensor.shape.dimensions.map { .integer(Int64($0)) }),
-                        "codec": .string(tensor.codec.specification), "bytes": .integer(Int64(tensor.byteCount)),
+                        "shape": .ints(tensor.shape.dimensions),
+                        "codec": .string(tensor.codec.specification), "bytes": .int(tensor.byteCount),
                         "bits_per_weight": .number(tensor.bitsPerWeight),
                         "sqnr": .figure(entry.distortion.sqnr),
-                        "reason": entry.reason.map { .string($0) } ?? .null,
-                        "read_by": .array(entry.readers.map { .string($0) }),
-                        "scaled_rows": .array((entry.scaling?.rows ?? []).map { .integer(Int64($0)) }),
-                        "scaled_columns": .array((entry.scaling?.columns ?? []).map { .integer(Int64($0)) }),
+                        "reason": .text(entry.reason),
+                        "read_by": .texts(entry.readers),
+                        "scaled_rows": .ints(entry.scaling?.rows ?? []),
+                        "scaled_columns": .ints(entry.scaling?.columns ?? []),
                     ]
                 }),
             "unused": .array(unused.map { ["name": .string($0.name), "reason": .string($0.reason)] }),

@@ -88,11 +88,10 @@ extension Recipe {
                 [group.name, conditions($0), effect($0), Wording.grouped(group.elements.count)]
             }
         }
-        var columns: [(head: String, cell: Int, alignment: Text.Alignment)] = [
-            ("weights", 0, .left), ("stored as", 2, .left), ("rules", 3, .right),
+        var columns: [(head: TextTable.Column, cell: Int)] = [
+            ("weights", 0), ("stored as", 2), (.number("rules"), 3),
         ]
-        if rows.contains(where: { !$0[1].isEmpty }) { columns.insert(("that are", 1, .left), at: 1) }
-        return Text.table(
-            columns.map(\.head), rows.map { row in columns.map { row[$0.cell] } }, columns.map(\.alignment))
+        if rows.contains(where: { !$0[1].isEmpty }) { columns.insert(("that are", 1), at: 1) }
+        return Text.table(columns.map(\.head), rows.map { row in columns.map { row[$0.cell] } })
     }
 }

@@ -19,12 +19,12 @@ struct ReportDiff {
         fileprivate var json: JSON {
             [
                 "path": .string(path), "verdict": .string(report.verdict),
-                "failures": .integer(Int64(report.failureCount)),
-                "package": report.package.map { .string($0) } ?? .null,
-                "runtime": report.runtime.map { .string($0) } ?? .null,
-                "inputs": .string(report.inputs), "bytes": .integer(Int64(report.storedBytes)),
+                "failures": .int(report.failureCount),
+                "package": .text(report.package),
+                "runtime": .text(report.runtime),
+                "inputs": .string(report.inputs), "bytes": .int(report.storedBytes),
                 "bits_per_weight": .figure(report.bitsPerWeight),
-                "package_bytes": report.packageBytes.map { .integer(Int64($0)) } ?? .null,
+                "package_bytes": .int(report.packageBytes),
                 "limits": .array(report.limits.map(\.json)),
             ]
         }
@@ -129,7 +129,7 @@ struct ReportDiff {
 
     var json: JSON {
         func stored(_ weight: WrittenReport.Weight?) -> JSON {
-            weight.map { ["compress": .string($0.codec), "bytes": .integer(Int64($0.byteCount))] } ?? .null
+            weight.map { ["compress": .string($0.codec), "bytes": .int($0.byteCount)] } ?? .null
         }
         return [
             "same": .bool(isEmpty), "left": left.json, "right": right.json,
@@ -137,7 +137,7 @@ struct ReportDiff {
             "outputs": .array(rows.map(\.json)),
             "weights": .array(
                 weights.map { ["name": .string($0.name), "left": stored($0.left), "right": stored($0.right)] }),
-            "others": .array(others.map { .string($0) }),
+            "others": .texts(others),
         ]
     }
 
@@ -200,7 +200,7 @@ struct ReportDiff {
             }
         }
         return Text.table(
-            ["report", "A: \(left.path)", "B: \(right.path)", "B - A"], lines, [.left, .left, .left, .right])
+            ["report", "A: \(left.path)", "B: \(right.path)", .number("B - A")], lines)
     }
 
     private func outputTable(folds: Bool) -> String {
@@ -225,8 +225,10 @@ struct ReportDiff {
             ]
         }
         return Text.table(
-            ["output", "against", "SQNR dB of A", "of B", "B - A", "cosine of A", "of B", "B - A"], cells,
-            [.left, .left, .right, .right, .right, .right, .right, .right])
+            [
+                "output", "against", .number("SQNR dB of A"), .number("of B"), .number("B - A"), .number("cosine of A"),
+                .number("of B"), .number("B - A"),
+            ], cells)
     }
 
     /// Weights of the same schemes that share a line have the sum of their bytes.
@@ -241,7 +243,7 @@ struct ReportDiff {
             return [name] + sides.map { $0.first??.codec ?? "-" } + bytes.map { Wording.bytes($0) }
         }
         return Text.table(
-            ["weight", "stored in A as", "in B as", "bytes in A", "in B"], cells, [.left, .left, .left, .right, .right])
+            ["weight", "stored in A as", "in B as", .number("bytes in A"), .number("in B")], cells)
     }
 
     private func signed(_ value: Double, digits: Int) -> String {

@@ -140,10 +140,6 @@ extension Arguments {
 
     private func find(_ name: String) throws -> Option {
         if let option = command.allOptions.first(where: { $0.name == name }) { return option }
-        let others = Commands.all.filter { $0.allOptions.contains { $0.name == name } }.map { $0.name }
-        guard others.isEmpty else {
-            throw usage("has no option --\(name), which is one of \(others.joined(separator: ", "))")
-        }
         throw unknown("--\(name)", named: name)
     }
 

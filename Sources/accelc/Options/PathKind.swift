@@ -22,10 +22,10 @@ struct PathKind: Hashable, Sendable {
     static let package = PathKind(AcceleratorPackageFormat.self)
     static let coreML = PathKind(CoreMLFormat.self)
     static let checkpoint = PathKind(HuggingFaceFormat.self)
+    static let gguf = PathKind(GGUFFormat.self)
 
     /// A file of tensors: values for a run, or the weights of a model.
     static let tensors = PathKind("tensors", "a safetensors file")
-    static let gguf = PathKind("gguf", "a GGUF file")
     static let onnx = PathKind("onnx", "an ONNX file")
     static let pickle = PathKind("pickle", "a Python pickle, which is never read")
     static let archive = PathKind("archive", "a zip archive")
@@ -35,7 +35,8 @@ struct PathKind: Hashable, Sendable {
     static let plan = PathKind("plan", "a folder of a compression plan")
 
     /// Kinds that the check accepts, so that the code that opens models refuses them with its own advice.
-    private static let refused = [gguf, onnx, pickle, archive]
+    private static let refused = [onnx, pickle, archive]
+    private static let foreign: [ForeignFormat: PathKind] = [.onnx: onnx, .pickle: pickle, .zip: archive]
 
     /// The kinds for commands that read a model of any format.
     static let models = formats + [tensors] + refused
@@ -75,11 +76,11 @@ struct PathKind: Hashable, Sendable {
     private static func file(_ path: String, isModel: Bool) -> PathKind? {
         let start = (try? MappedFile(path).bytes).map { $0[0..<min($0.count, 16)].withBytes { Array($0) } } ?? []
         let format = ForeignFormat(start)
-        if format == .gguf { return .gguf }
+        // A number of 123 tensors looks like the begin of a header.
+        if isModel, format == .gguf { return nil }
         // A header of 640 bytes begins like a pickle.
         if WeightsFormat.recognises(path) { return .tensors }
-        if format == .pickle { return .pickle }
-        if format == .onnx { return .onnx }
+        if format == .pickle || format == .onnx { return format.flatMap { foreign[$0] } }
         // What is no archive at all may be a damaged package.
         if format == .zip, !isModel, path.hasSuffix(".zip"), (try? ZipArchive(MappedFile(path))) != nil {
             return .archive
@@ -87,7 +88,7 @@ struct PathKind: Hashable, Sendable {
         if isModel || ModelFormats.named(by: path) != nil { return nil }
         if let kind = document(path, start) { return kind }
         if path.hasSuffix(".safetensors") { return .tensors }
-        if let kind = ForeignFormat(named: path).flatMap(Self.kind(of:)) { return kind }
+        if let kind = ForeignFormat(named: path).flatMap({ foreign[$0] }) { return kind }
         return format == .zip ? .archive : nil
     }
 
@@ -107,21 +108,9 @@ struct PathKind: Hashable, Sendable {
     /// No recipe and no report is larger.
     private static let documentBytes = 64 << 20
 
-    private static func kind(of format: ForeignFormat) -> PathKind? {
-        switch format {
-        case .gguf: .gguf
-        case .onnx: .onnx
-        case .pickle: .pickle
-        case .zip: .archive
-        case .gitPointer, .hdf5, .numpy, .image, .sound, .text: nil
-        }
-    }
-
     /// Returns the accepted kinds in words.
     static func titles(of takes: [PathKind]) -> String {
-        let titles = takes.filter { !refused.contains($0) }.map(\.title)
-        guard let last = titles.last, titles.count > 1 else { return titles.joined() }
-        return "\(titles.dropLast().joined(separator: ", ")) or \(last)"
+        Text.alternatives(takes.filter { !refused.contains($0) }.map(\.title))
     }
 }
 

@@ -116,7 +116,7 @@ struct TextGeneration {
     private static func document(_ text: String, _ summary: GenerationSummary) -> JSON {
         func part(_ tokens: Int, _ duration: Duration, _ speed: Double) -> JSON {
             [
-                "tokens": .integer(Int64(tokens)), "ms": .number((duration / .microseconds(1)).rounded() / 1000),
+                "tokens": .int(tokens), "ms": .number((duration / .microseconds(1)).rounded() / 1000),
                 "tokens_per_second": .number((speed * 1000).rounded() / 1000),
             ]
         }
@@ -124,7 +124,7 @@ struct TextGeneration {
             "text": .string(text),
             "prompt": part(summary.promptTokens, summary.promptDuration, summary.promptTokensPerSecond),
             "generation": part(summary.generatedTokens, summary.generationDuration, summary.tokensPerSecond),
-            "ended_by": .string("\(summary.reason)"), "peak_memory_bytes": .integer(Int64(Timing.processPeak)),
+            "ended_by": .string("\(summary.reason)"), "peak_memory_bytes": .int(Timing.processPeak),
         ]
     }
 }

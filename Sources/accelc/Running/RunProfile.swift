@@ -84,10 +84,10 @@ extension RunProfile {
                     + "\n  \(Self.kernels(calls, of: total))\n"
                     + Text.table(
                         [
-                            "  ms", "share", "of limit", "G multiply-adds/s", "GB/s", "kernel", "weight", "result",
-                            "call",
+                            .number("  ms"), .number("share"), .number("of limit"), .number("G multiply-adds/s"),
+                            .number("GB/s"), "kernel", "weight", "result", "call",
                         ],
-                        rows, [.right, .right, .right, .right, .right, .left, .left, .left, .left])
+                        rows)
             }).joined(separator: "\n")
     }
 
@@ -135,7 +135,7 @@ extension RunProfile {
             "functions": .array(
                 functions.map { function, runs, calls in
                     [
-                        "name": .string(program.functions[function].name), "runs": .integer(Int64(runs)),
+                        "name": .string(program.functions[function].name), "runs": .int(runs),
                         "calls": .array(
                             calls.map { call in
                                 var members = Self.members(of: call)
@@ -157,12 +157,12 @@ extension RunProfile {
         [
             JSON.Member("operator", .string(profile.call.operation.name)),
             JSON.Member("label", .string(profile.call.label)), JSON.Member("kernel", .string(profile.kernel)),
-            JSON.Member("weight", profile.encoding.map { .string($0) } ?? .null),
-            JSON.Member("weight_name", profile.weight.map { .string($0) } ?? .null),
+            JSON.Member("weight", .text(profile.encoding)),
+            JSON.Member("weight_name", .text(profile.weight)),
             JSON.Member("joined", .bool(profile.isJoined)),
             JSON.Member("result", .string(shapes(profile))),
-            JSON.Member("multiply_adds", .integer(Int64(profile.multiplyAdds))),
-            JSON.Member("bytes", .integer(Int64(profile.byteCount))),
+            JSON.Member("multiply_adds", .int(profile.multiplyAdds)),
+            JSON.Member("bytes", .int(profile.byteCount)),
         ]
     }
 

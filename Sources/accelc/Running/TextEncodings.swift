@@ -102,7 +102,7 @@ struct TextEncodings {
         let document = parts.map { part, token -> JSON in
             [
                 "text": .string(part), "label": .string(token.label.label), "score": .number(Double(token.label.score)),
-                "start": .integer(Int64(token.range.lowerBound)), "end": .integer(Int64(token.range.upperBound)),
+                "start": .int(token.range.lowerBound), "end": .int(token.range.upperBound),
             ]
         }
         return (line.joined(separator: "  "), .array(document))

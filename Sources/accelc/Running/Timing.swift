@@ -18,41 +18,32 @@ struct SessionMemory {
 
     var json: JSON {
         [
-            "arena_bytes": .integer(Int64(arena)), "state_bytes": .integer(Int64(states)),
-            "decoded_bytes": .integer(Int64(decodedWeights)),
+            "arena_bytes": .int(arena), "state_bytes": .int(states),
+            "decoded_bytes": .int(decodedWeights),
         ]
     }
 }
 
 /// The times of loading, preparing and each run.
 struct Timing {
-    private let clock = ContinuousClock()
     private(set) var loading: Duration = .zero
     private(set) var preparing: Duration = .zero
     private(set) var runs: [Duration] = []
     /// The peak memory of the process up to the end of the last run, in bytes.
     private(set) var peakMemory = 0
 
-    mutating func load<Result>(_ body: () throws -> Result) rethrows -> Result {
-        let start = clock.now
-        let result = try body()
-        loading = clock.now - start
-        return result
-    }
-
-    mutating func prepare<Result>(_ body: () throws -> Result) rethrows -> Result {
-        let start = clock.now
-        let result = try body()
-        preparing = clock.now - start
-        return result
-    }
-
+    mutating func load<Result>(_ body: () throws -> Result) rethrows -> Result { try Self.time(&loading, body) }
+    mutating func prepare<Result>(_ body: () throws -> Result) rethrows -> Result { try Self.time(&preparing, body) }
     mutating func run<Result>(_ body: () throws -> Result) rethrows -> Result {
-        let start = clock.now
-        let result = try body()
-        runs.append(clock.now - start)
-        peakMemory = Self.processPeak
-        return result
+        runs.append(.zero)
+        defer { peakMemory = Self.processPeak }
+        return try Self.time(&runs[runs.count - 1], body)
+    }
+
+    private static func time<Result>(_ duration: inout Duration, _ body: () throws -> Result) rethrows -> Result {
+        let start = ContinuousClock.now
+        defer { duration = ContinuousClock.now - start }
+        return try body()
     }
 
     var best: Duration { runs.min() ?? .zero }
@@ -110,7 +101,7 @@ struct Timing {
     static func speed(_ part: (tokens: Int, duration: Duration)) -> JSON {
         guard part.tokens > 0 else { return .null }
         return [
-            "tokens": .integer(Int64(part.tokens)), "ms": .number(Timing().milliseconds(part.duration)),
+            "tokens": .int(part.tokens), "ms": .number(Timing().milliseconds(part.duration)),
             "tokens_per_second": .number((perSecond(part.tokens, part.duration) * 1000).rounded() / 1000),
         ]
     }
