@@ -133,7 +133,7 @@ struct DecoderGraph {
     ) throws {
         (self.config, self.length, self.position) = (config, length, position)
         var layers = builder
-        surroundings = try layers.in("places") { layers in
+        surroundings = try layers.in("positions") { layers in
             var positions = try makePositions(&layers)
             return try config.layers.map { layer in
                 Surroundings(

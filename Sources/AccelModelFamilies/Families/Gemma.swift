@@ -5,7 +5,7 @@ import AccelTensors
 /// Gemma language models of the first generation: the graph of Llama with scaled word embeddings; checkpoints store the
 /// gains of norms minus 1.
 struct Gemma: ModelFamily {
-    static let version = 3
+    static let version = 4
     static let modelTypes = ["gemma"]
     static let buildsSentencePooling = true
     static let architectures = ["GemmaForCausalLM", "GemmaModel", "GemmaForSequenceClassification"]

@@ -5,7 +5,7 @@ import AccelTensors
 /// Gemma 3 language models: the graph of Gemma with normalised results, and a separate rotary embedding in layers with
 /// a sliding window.
 struct Gemma3Text: ModelFamily {
-    static let version = 4
+    static let version = 5
     static let modelTypes = ["gemma3_text"]
     static let buildsSentencePooling = true
     static let architectures = ["Gemma3ForCausalLM", "Gemma3TextModel", "Gemma3TextForSequenceClassification"]

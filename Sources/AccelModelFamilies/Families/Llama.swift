@@ -4,7 +4,7 @@ import AccelTensors
 
 /// Llama language models. See `DecoderGraph` for inputs, outputs and states.
 struct Llama: ModelFamily {
-    static let version = 3
+    static let version = 4
     static let modelTypes = ["llama"]
     static let buildsSentencePooling = true
     static let architectures = ["LlamaForCausalLM", "LlamaModel", "LlamaForSequenceClassification"]

@@ -4,7 +4,7 @@ import AccelTensors
 
 /// Mistral language models: the graph of Llama, with a sliding window in every layer if the configuration has one.
 struct Mistral: ModelFamily {
-    static let version = 3
+    static let version = 4
     static let modelTypes = ["mistral"]
     static let buildsSentencePooling = true
     static let architectures = ["MistralForCausalLM", "MistralModel", "MistralForSequenceClassification"]

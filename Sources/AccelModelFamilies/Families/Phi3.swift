@@ -5,7 +5,7 @@ import AccelTensors
 /// Phi-3 language models: the graph of Llama with packed projections, an optional sliding window, and rotary embeddings
 /// whose factors (short or long) depend on the cache length.
 struct Phi3: ModelFamily {
-    static let version = 3
+    static let version = 4
     static let modelTypes = ["phi3"]
     static let buildsSentencePooling = true
     static let architectures = ["Phi3ForCausalLM", "Phi3Model", "Phi3ForSequenceClassification"]

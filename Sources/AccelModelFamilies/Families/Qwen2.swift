@@ -4,7 +4,7 @@ import AccelTensors
 
 /// Qwen 2 and 2.5 language models: the graph of Llama with biases on queries, keys and values.
 struct Qwen2: ModelFamily {
-    static let version = 3
+    static let version = 4
     static let modelTypes = ["qwen2"]
     static let buildsSentencePooling = true
     static let architectures = ["Qwen2ForCausalLM", "Qwen2Model", "Qwen2ForSequenceClassification"]

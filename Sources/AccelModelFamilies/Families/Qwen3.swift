@@ -4,7 +4,7 @@ import AccelTensors
 
 /// Qwen 3 language models: the graph of Llama with per-head norms of queries and keys.
 struct Qwen3: ModelFamily {
-    static let version = 3
+    static let version = 4
     static let modelTypes = ["qwen3"]
     static let buildsSentencePooling = true
     static let architectures = ["Qwen3ForCausalLM", "Qwen3Model", "Qwen3ForSequenceClassification"]

@@ -14,7 +14,7 @@ import AccelTensors
 ///   `cross_k.N` and `cross_v.N`, which it reads, and `self_k.N` and `self_v.N` F32[batch, heads, cache, head width],
 ///   to which it writes the block.
 struct Whisper: ModelFamily {
-    static let version = 3
+    static let version = 4
     static let modelTypes = ["whisper"]
     static let architectures = ["WhisperForConditionalGeneration", "WhisperModel"]
     static let inertFields: [InertFields] =

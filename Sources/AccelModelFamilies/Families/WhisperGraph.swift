@@ -95,7 +95,7 @@ struct WhisperGraph {
         let tokens = layers.builder.input(
             "decoder_input_ids", TensorType(.int64, ["batch", "tokens"]), .tokens(vocabulary: config.vocabulary))
         let position = layers.builder.input("position", TensorType(.int64, [1]), .position)
-        let (rows, mask) = try layers.in("places") { layers in
+        let (rows, mask) = try layers.in("positions") { layers in
             var positions = try DecoderPositions(position: position, in: &layers)
             return (try positions.rows(in: &layers), try positions.mask(window: nil, in: &layers))
         }
