@@ -172,7 +172,7 @@ def commands(tool):
                 continue
             command = "-".join(words[1:3]) if words[1:3] in (["verify", "record"], ["verify", "replay"]) else words[1]
             if command not in helps:
-                asked = subprocess.run([tool, command, "--help"], capture_output=True, text=True)
+                asked = subprocess.run([tool, command, "--help-all"], capture_output=True, text=True)
                 helps[command] = None if asked.returncode else set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", asked.stdout))
             count += 1
             if helps[command] is None:

@@ -89,8 +89,10 @@ public struct ExportOption: Sendable {
     public let name: String
     /// The allowed values, the default first; empty for a flag.
     public let allowed: [String]
-    /// The help text: one line without a full stop.
+    /// The help text: sentences without the last full stop. The first one is short.
     public let help: String
+    /// Most people need the option.
+    package private(set) var isCommon = false
 
     /// An option with its allowed values; none for a flag.
     public init(_ name: String, allowed: [String], help: String) {
@@ -101,11 +103,19 @@ public struct ExportOption: Sendable {
 }
 
 extension ExportOption {
+    /// The same option, marked as one that most people need.
+    package var common: ExportOption {
+        var option = self
+        option.isCommon = true
+        return option
+    }
+
     /// The flag of formats that cannot express every scheme.
     package static let allowFallback = ExportOption(
         "allow-fallback", allowed: [],
-        help: "write a weight as plain numbers, and say so, where the target cannot express its form; those of a "
-            + "package keep theirs with gguf and mlx")
+        help:
+            "write weights as floats if the format does not support their scheme. A warning lists them. With gguf and mlx "
+            + "the weights of a package keep their schemes")
 }
 
 /// Values of an exporter's options.

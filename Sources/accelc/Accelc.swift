@@ -32,8 +32,8 @@ struct Accelc {
             default: break
             }
             let (command, rest) = try Commands.first(of: words)
-            if Arguments.asksForHelp(rest) {
-                console.print(HelpPage.page(of: command))
+            if let page = Arguments.helpPage(rest, of: command) {
+                console.print(page)
                 return .success
             }
             let arguments = try Arguments(rest, for: command)

@@ -11,10 +11,14 @@ protocol Command: Sendable {
     static var positionals: [Positional] { get }
     /// The command's own options; `CommonOptions` are added to them.
     static var options: [Option] { get }
-    /// Command lines that the help page begins with.
+    /// Command lines that the help page begins with. `--help` has the first two.
     static var examples: [String] { get }
     /// The text below the options on the help page; empty for none.
     static var notes: String { get }
+    /// Further text of `--help-all` and of the manual page; empty for none.
+    static var details: String { get }
+    /// The subjects of `details`, for the last line of `--help`.
+    static var subjects: [String] { get }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus
 }
@@ -24,6 +28,8 @@ extension Command {
     static var options: [Option] { [] }
     static var examples: [String] { [] }
     static var notes: String { "" }
+    static var details: String { "" }
+    static var subjects: [String] { [] }
     static var allOptions: [Option] { options + CommonOptions.all }
 }
 
@@ -33,25 +39,29 @@ enum CommonOptions {
     static func schema(_ name: String) -> String { "\(name).schema.json in share/accelc/schemas of a release" }
 
     static let quiet = Option(
-        "quiet", .flag, "print errors only; a JSON document or a path for other programs is printed all the same",
+        "quiet", .flag, in: .general,
+        "print errors only. A JSON document, or a path for other programs, is still printed",
         short: "q", excludes: ["verbose"])
     static let verbose = Option(
-        "verbose", .flag,
-        "also say what is as it should be, such as weights that stay as they are by design, and what the run took",
+        "verbose", .flag, in: .general,
+        "print more, such as the weights that stay uncompressed by design. The time and memory of the command are printed too",
         short: "v")
     static let progress = Option(
-        "progress", .words(ProgressStyle.allCases.map(\.rawValue)),
-        "how to show progress on standard error; auto: a bar on a terminal, nothing elsewhere", default: "auto")
+        "progress", .words(ProgressStyle.allCases.map(\.rawValue)), in: .general,
+        "the form of progress on standard error. auto shows a bar on a terminal, and nothing elsewhere", default: "auto"
+    )
     static let threads = Option(
-        "threads", .integer(1...1024), "how many threads to work on; no output depends on it (default: one a processor)"
+        "threads", .integer(1...1024), in: .general,
+        "the number of threads (default: one for each processor). No output depends on it"
     )
     static let timeout = Option(
-        "timeout", .seconds, "end with exit status 130 after this time, with nothing half-written left")
+        "timeout", .seconds, in: .general,
+        "stop after this time, with exit status 130. No incomplete output is left")
     static let all = [quiet, verbose, progress, threads, timeout, HubModels.offline]
 
     /// The option of commands that can print one JSON document instead of text.
     static let json = Option(
-        "json", .flag,
-        "print one JSON document on standard output instead of text; of an error {\"error\": {\"code\", \"message\", ..., "
-            + "\"exitStatus\"}}")
+        "json", .flag, in: .output,
+        "print one JSON document instead of text. An error is {\"error\": {\"code\", \"message\", ..., \"exitStatus\"}}",
+        isCommon: true)
 }

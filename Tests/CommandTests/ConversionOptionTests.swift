@@ -9,9 +9,10 @@ import Testing
 @Suite("One row for an option of a conversion")
 struct ConversionOptionTests {
     /// The path of the recipe, which is in messages only, stands for the property of the option.
-    private static let row = Option("colour", .words(["red", "blue"]), "the colour of the package").setting(
-        ConversionChoice("a colour", key: "colour") { $0.recipeFile }
-    ) { $0.recipeFile = $1[$2] }
+    private static let row = Option("colour", .words(["red", "blue"]), in: .output, "the colour of the package")
+        .setting(
+            ConversionChoice("a colour", key: "colour") { $0.recipeFile }
+        ) { $0.recipeFile = $1[$2] }
     private static let rows = ConversionArguments.all + [row]
 
     private enum ColourCommand: accelc.Command {
@@ -28,7 +29,7 @@ struct ConversionOptionTests {
 
     @Test("Help and manual have the option, and its words")
     func help() {
-        #expect(HelpPage.page(of: ColourCommand.self).contains("--colour red|blue"))
+        #expect(HelpPage.fullPage(of: ColourCommand.self).contains("--colour red|blue"))
         #expect(ManPage.page(of: ColourCommand.self).contains("\\-\\-colour"))
     }
 

@@ -88,7 +88,8 @@ struct OptionEffectTests {
                 }
             }
             #expect(
-                HelpPage.page(of: command).replacing(#/\s+/#, with: " ").contains("only with \(option.needs[0].usage)"))
+                HelpPage.fullPage(of: command).replacing(#/\s+/#, with: " ").contains(
+                    "only with \(option.needs[0].usage)"))
         }
         for option in command.allOptions {
             for other in option.excludes {

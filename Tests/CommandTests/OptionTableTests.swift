@@ -22,7 +22,9 @@ struct OptionTableTests {
         #expect(Set(letters).count == letters.count)
         for option in options {
             #expect(!option.help.isEmpty && !option.help.hasSuffix("."), "\(option.name)")
-            #expect(option.name != "help" && option.name.allSatisfy { $0.isLowercase || $0 == "-" }, "\(option.name)")
+            #expect(
+                !option.name.hasPrefix("help") && option.name.allSatisfy { $0.isLowercase || $0 == "-" },
+                "\(option.name)")
         }
     }
 
@@ -66,14 +68,45 @@ struct OptionTableTests {
         }
     }
 
-    @Test("A help page tells all of a command in 100 columns", arguments: names)
-    func helpPages(_ name: String) throws {
+    /// The lines that begin with an option, as they do in the lists of help pages.
+    private func listed(_ page: String) -> [String] {
+        page.split(separator: "\n").compactMap { line in
+            line.firstMatch(of: /^  (?:-\w, |    )--([a-z-]+)/).map { String($0.1) }
+        }
+    }
+
+    @Test("--help-all lists all options of a command in 100 columns, each in one group", arguments: names)
+    func fullPages(_ name: String) throws {
         let command = try command(name)
-        let page = HelpPage.page(of: command)
-        for option in command.allOptions { #expect(page.contains("--\(option.name)"), "\(option.name)") }
+        let page = HelpPage.fullPage(of: command)
+        #expect(listed(page).sorted() == command.allOptions.map(\.name).sorted())
+        let groups = HelpPage.groups(of: command)
+        #expect(listed(page) == groups.flatMap(\.options).map(\.name))
+        for group in groups { #expect(page.contains("\n\(group.group.rawValue):\n")) }
         for positional in command.positionals { #expect(page.contains(positional.name)) }
         for line in page.split(separator: "\n") { #expect(line.count <= HelpPage.width, "\(line)") }
         #expect(HelpPage.overview.contains("  \(name) "))
+    }
+
+    @Test("--help lists the common options of a command, at most twelve, and names --help-all", arguments: names)
+    func helpPages(_ name: String) throws {
+        let command = try command(name)
+        let page = HelpPage.page(of: command)
+        let common = command.allOptions.filter(\.isCommon).map(\.name)
+        #expect(listed(page).sorted() == common.sorted())
+        #expect(common.count <= 12)
+        #expect(command.allOptions.allSatisfy { $0.isCommon || !$0.isRequired })
+        for positional in command.positionals { #expect(page.contains(positional.name)) }
+        for line in page.split(separator: "\n") { #expect(line.count <= HelpPage.width, "\(line)") }
+        #expect(page.contains("\"accelc \(name) --help-all\" lists all \(command.allOptions.count) options"))
+        #expect(command.subjects.isEmpty == command.details.isEmpty)
+    }
+
+    @Test("The first sentence of an option's help is one line", arguments: names)
+    func shortLines(_ name: String) throws {
+        let command = try command(name)
+        for option in command.allOptions { #expect(HelpPage.line(option).count <= 72, "\(option.name)") }
+        for positional in command.positionals { #expect(positional.summary.count <= 88, "\(positional.name)") }
     }
 
     @Test("A manual page has all options of a command, and no requests but those of its sections", arguments: names)
@@ -86,7 +119,7 @@ struct OptionTableTests {
             let spelling = "--\(option.name)".replacing("-", with: "\\-")
             #expect(page.contains("\\fB\(spelling)\\fR"), "\(option.name)")
         }
-        let requests = [".TH", ".nh", ".ad", ".SH", ".TP", ".PP", ".nf", ".fi", ".br"]
+        let requests = [".TH", ".nh", ".ad", ".SH", ".TP", ".SS", ".PP", ".nf", ".fi", ".br"]
         for line in page.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
             #expect(requests.contains(String(line.prefix { $0 != " " })), "\(line)")
         }

@@ -59,7 +59,7 @@ def inputs(path):
 
 def schemes(tool):
     """All schemes and mixes of the help of convert, and each value of each option of theirs."""
-    page = tool.output("convert", "--help").decode()
+    page = tool.output("convert", "--help-all").decode()
     part = page[page.index("\nSPEC is a scheme"):]
     part, _, mixes = part.partition("or a mix of the types of llama.cpp")
     result, scheme = [], None

@@ -18,7 +18,9 @@ public struct CTranslate2Exporter: Exporter {
 
     static let quantization = ExportOption(
         "quantization", allowed: [CTranslate2Type.stored.name] + CTranslate2Type.all.map(\.name),
-        help: "the type of the model, as CTranslate2's converters take it; own: floats in the types of their schemes")
+        help:
+            "the type of the weights, as CTranslate2's converters name it. own keeps floats in the types of their schemes"
+    )
     public static func choice(forScheme scheme: String) -> (option: ExportOption, word: String)? {
         ["int8", "int16"].contains(scheme) ? (quantization, scheme) : nil
     }
@@ -26,8 +28,8 @@ public struct CTranslate2Exporter: Exporter {
     private static let betterScales = ExportOption(
         "better-scales", allowed: [],
         help:
-            "quantize from the model's own floats; without it weights are first rounded to the type in which CTranslate2's "
-            + "converter loads them (float16 for int8_float16), so that the bytes are its own")
+            "quantize from the model's own floats. Without it weights are first rounded to the type in which CTranslate2's "
+            + "converter loads them (float16 for int8_float16), so that the bytes equal the converter's")
 
     private let type: CTranslate2Type
     private let isExact: Bool

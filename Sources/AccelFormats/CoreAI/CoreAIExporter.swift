@@ -11,10 +11,11 @@ public struct CoreAIExporter: Exporter {
 
     static let precision = ExportOption(
         "precision", allowed: ["float16", "float32"],
-        help: "what the model computes in; float16 keeps float32 where sums or angles need it")
+        help: "the type of the arithmetic. float16 keeps float32 where sums or angles need it"
+    ).common
     static let composites = ExportOption(
         "composites", allowed: ["yes", "no"],
-        help: "declare attention and layer norms as what Apple's fused kernels compute")
+        help: "declare attention and layer norms as composites, for Apple's fused kernels")
     public static let options = [precision, composites, .allowFallback]
 
     private let options: CoreAIOptions

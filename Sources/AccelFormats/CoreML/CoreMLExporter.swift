@@ -9,21 +9,26 @@ public struct CoreMLExporter: Exporter {
     public static let output = OutputKind.coreMLPackage
 
     static let target = ExportOption(
-        "target", allowed: ["iOS18", "iOS16", "iOS17", "iOS26"], help: "the oldest system that has to load it")
+        "target", allowed: ["iOS18", "iOS16", "iOS17", "iOS26"], help: "the oldest system that loads the package"
+    ).common
     static let precision = ExportOption(
         "precision", allowed: ["float16", "float32"],
         help:
-            "what the model computes in; float16 keeps float32 where sums or angles need it, but not in the layout ane")
+            "the type of the arithmetic. float16 keeps float32 where sums or angles need it, but not in the layout ane"
+    ).common
     static let layout = ExportOption(
         "layout", allowed: ["plain", "ane"],
         help:
-            "ane: (batch, channels, 1, positions), all in float16, as the Neural Engine wants it, and a report of what keeps off it"
-    )
+            "the layout of activations. ane is the layout of the Neural Engine, (batch, channels, 1, positions) in float16, with a "
+            + "report of the operators that the Neural Engine does not run"
+    ).common
     static let fallback = ExportOption.allowFallback
     public static let version = 10
     static let shapes = ExportOption(
         "shapes-as", allowed: ["functions", "enumerated"],
-        help: "what several shapes become: functions (iOS 18), or one function whose inputs enumerate them")
+        help:
+            "the form of several shapes. They become functions (from iOS 18 on), or one function with enumerated shapes"
+    )
     public static let options = [target, precision, layout, shapes, fallback]
 
     let choices: CoreMLOptions

@@ -9,30 +9,34 @@ enum CacheCommand: Command {
     }
 
     static let name = "cache"
-    static let summary = "show and tidy the cache of earlier conversions"
+    static let summary = "show, check and clean the cache of conversions"
     static let action = Positional(
         "ACTION", "path, list, explain, get, prewarm, gc, fsck, or clear",
         kind: .words(Action.allCases.map(\.rawValue)))
     static let model = Positional(
-        "MODEL", "with explain and get: the model, as convert takes it; with prewarm: a list",
+        "MODEL", "explain, get: a model as convert takes it; prewarm: a list of conversions",
         takes: PathKind.models, isRequired: false)
-    static let other = Positional("OTHER", "with explain: a second key", kind: .text, isRequired: false)
+    static let other = Positional("OTHER", "explain: a second key", kind: .text, isRequired: false)
     static let maximumSize = Option(
-        "max-size", .text("SIZE"), "how much may stay, e.g. 500MB; 0 for nothing but what is in use", default: "10GB",
+        "max-size", .text("SIZE"), in: .cache,
+        "the size to shrink the cache to, such as 500MB. 0 keeps only entries in use",
+        default: "10GB", isCommon: true,
         needs: [.word("gc")])
     static let minimumAge = Option(
-        "min-age", .text("AGE"),
-        "how old a file has to be to be removed, e.g. 30s, 15m or 2h: a conversion that runs may be about to name a younger one; with "
-            + "0s it may have to make that again",
-        default: "\(Cache.graceSeconds / 60)m", needs: [.word("gc")])
+        "min-age", .text("AGE"), in: .cache,
+        "keep files younger than AGE, such as 30s, 15m or 2h. A conversion that runs may still need them; with 0s it may have to "
+            + "make them again",
+        default: "\(Cache.graceSeconds / 60)m", isCommon: true, needs: [.word("gc")])
     static let minimumFree = Option(
-        "min-free", .text("SIZE"), "how much should be free on the disk afterwards", default: "1GB",
+        "min-free", .text("SIZE"), in: .cache, "the free space on the disk that is required afterwards", default: "1GB",
+        isCommon: true,
         needs: [.word("gc")])
     static let repair = Option(
-        "repair", .flag, "put what is damaged aside, so that it is made again", needs: [.word("fsck")])
+        "repair", .flag, in: .cache, "quarantine damaged entries, so that they are made again", isCommon: true,
+        needs: [.word("fsck")])
     static let positionals = [action, model, other]
     static let options =
-        [CacheChoice.folder, CacheChoice.trustShared]
+        [CacheChoice.folder.needing([], isCommon: true), CacheChoice.trustShared]
         + [CacheChoice.remote, CacheChoice.remoteReadOnly].map { $0.needing(ofServers) }
         + [maximumSize, minimumFree, minimumAge, repair] + conversion.map { $0.needing(ofModels) } + [
             CommonOptions.json
@@ -42,22 +46,34 @@ enum CacheCommand: Command {
     /// The options that determine which package a model is converted to.
     private static let conversion = (ConversionArguments.all.filter { $0.choice != nil } + [ConversionArguments.strict])
         .map(\.option)
+    static let examples = ["accelc cache list", "accelc cache gc --max-size 5GB"]
+    static let subjects = ["the options of explain and get"]
     static let notes = """
-          path     print where the cache is
-          list     print what is in it, the most recently used first; the tensors of a model share a line,
-                   and have one each with --verbose
-          explain  with MODEL and options as of convert: why that is a hit or a miss, field by field;
-                   with two keys that list prints (or their first digits): the first field that differs
-          get      with MODEL and options as of convert: print the path of the package in the cache, for a
-                   runtime to open there; clean-ups leave it alone for an hour; exit status 3 on a miss
-          prewarm  with a file that has MODEL and options in each line: make what is not there; a line that
-                   fails is an error, and the others are made all the same
-          gc       remove what has not been used for longest, until the rest fits; what is in use stays,
-                   and what is younger than --min-age, so that more than --max-size may stay, which the exit
-                   status does not tell ("within_limit" of --json does)
-          fsck     read every byte against its digest; exit status 1 when something is damaged,
-                   repaired or not
-          clear    remove everything
+          path     print the folder of the cache
+          list     list the entries, the most recently used first
+          explain  print why a conversion is a hit or a miss
+          get      print the path of a converted package in the cache
+          prewarm  convert all models of a list
+          gc       evict the least recently used entries
+          fsck     compare every byte with its digest
+          clear    remove all entries
+        """
+    static let details = """
+        list prints one line for the tensors of a model, and one line for each tensor with --verbose.
+
+        explain takes MODEL and the options of convert, and prints each field of the cache key. With two keys
+        that list prints (or their first digits) it prints the first field that differs.
+
+        get takes MODEL and the options of convert. A runtime can open the package in the cache; gc does not
+        evict it for an hour. The exit status is 3 on a miss.
+
+        prewarm takes a file with MODEL and options in each line. It converts each model that is not in the
+        cache. A line that fails is an error, and the other lines are still converted.
+
+        gc keeps entries in use, and entries younger than --min-age, so that the cache may stay larger than
+        --max-size. The exit status does not depend on that; "within_limit" of --json reports it.
+
+        fsck ends with exit status 1 if an entry is damaged, repaired or not.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

@@ -4,24 +4,27 @@ import AccelPackages
 
 enum CheckSignatureCommand: Command {
     static let name = "check-signature"
-    static let summary = "find out who signed a package, and that it is what was signed"
+    static let summary = "check the signature of a package, and print its signer"
     static let signature = Option(
-        "signature", .input("FILE"), "the signature (default: PACKAGE.sig; with --public-key PACKAGE.oms.sig)")
+        "signature", .input("FILE"), in: .signing,
+        "the signature (default: PACKAGE.sig; with --public-key PACKAGE.oms.sig)", isCommon: true)
     static let signers = Option(
-        "allowed-signers", .input("FILE"),
-        "whose keys are whose, a line each; see below, and ALLOWED SIGNERS in ssh-keygen(1)",
-        excludes: ["public-key", "trust"], needs: [.option("identity")])
+        "allowed-signers", .input("FILE"), in: .signing,
+        "a file of identities and their SSH keys. Its format is ALLOWED SIGNERS in ssh-keygen(1)",
+        isCommon: true, excludes: ["public-key", "trust"], needs: [.option("identity")])
     static let identity = Option(
-        "identity", .text("NAME"), "who has to have signed it", excludes: ["public-key", "trust"],
+        "identity", .text("NAME"), in: .signing, "the required signer", isCommon: true,
+        excludes: ["public-key", "trust"],
         needs: [.option("allowed-signers")])
     static let publicKey = Option(
-        "public-key", .input("PEM"), "an OpenSSF model signature: the key that has to have signed it",
+        "public-key", .input("PEM"), in: .signing, "the required key of an OpenSSF model signature", isCommon: true,
         excludes: ["trust"])
     static let trust = Option(
-        "trust", .input("JSON"),
-        "a policy: whose signature is needed, by where the package lies (\(CommonOptions.schema("trust")))")
+        "trust", .input("JSON"), in: .signing,
+        "a policy of required signers by the path of the package. Its schema is \(CommonOptions.schema("trust"))",
+        isCommon: true)
     static let unsigned = Option(
-        "allow-unsigned", .flag, "a package may be unsigned where the policy allows it, too",
+        "allow-unsigned", .flag, in: .signing, "accept an unsigned package where the policy allows it", isCommon: true,
         needs: [.option("trust")])
     static let positionals = [SignCommand.package]
     static let options = [signature, signers, identity, publicKey, trust, unsigned, CommonOptions.json]
@@ -31,12 +34,12 @@ enum CheckSignatureCommand: Command {
         "accelc check-signature minilm.accelpkg --allowed-signers signers --identity me@example.com"
     ]
     static let notes = """
-        A line of the file of --allowed-signers is an identity and a public key, as the .pub file has it:
+        A line of the file of --allowed-signers is an identity and a public key, as in the .pub file:
           \(signersExample)
 
-        Exit status 4: not signed, by somebody else, for something else than packages, or a package that is
-        not what was signed, to the last byte; 2: the file of --allowed-signers has no line for the identity.
-        The report in verify.json is not signed.
+        The exit status is 4 if the package is not signed, is signed by another key or for another purpose,
+        or differs from the signed package in any byte. It is 2 if --allowed-signers has no line for the
+        identity. The report in verify.json is not signed.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

@@ -4,15 +4,15 @@ import AccelPackages
 
 enum ConvertCommand: Command {
     static let name = "convert"
-    static let summary = "turn a model into an accelerator package"
+    static let summary = "convert a model to a package for accelerators"
     static let positionals = [ConversionArguments.model]
     static let shard = Option(
-        "shard", .text("I/N|auto"),
-        "make share I of N of the weights, keep them in the cache, and write no package; auto: as the array job says; see below",
+        "shard", .text("I/N|auto"), in: .cache,
+        "compress share I of N of the weights into the cache, or that of an array job (auto). No package is made; the end of this page explains shards",
         excludes: ["output", "zip", "no-cache", "verify-cache", "target-size", "target-bits", "min-sqnr", "profile"])
     static let probe = Option(
-        "probe", .flag,
-        "store inputs and samples of the outputs in the package, by which apps check a backend when they open it"
+        "probe", .flag, in: .output,
+        "store example inputs and outputs in the package. Apps check a backend with them when they open the package"
     ).setting(.probe) { request, _, _ in request.hasProbe = true }
     static let options =
         [OutputArguments.output, OutputArguments.zip, probe.option] + ConversionArguments.options + CacheChoice.options
@@ -24,24 +24,25 @@ enum ConvertCommand: Command {
         "accelc convert all-MiniLM-L6-v2 --shape batch=1,sequence=128 --compress int4:block=32",
         "accelc convert Qwen3-0.6B --target-size 400MB --calibrate samples.safetensors -o q.accelpkg",
     ]
-    static var notes: String {
+    static let subjects = ["recipes", "shards", "profiles", "all schemes"]
+    static var details: String {
         "\(recipes)\n\n\(shards)\n\n\(ProfileArguments.notes)\n\n\(ConversionArguments.schemes)"
     }
     private static let recipes = """
-        A recipe gives weights schemes of their own; the first rule that fits a weight counts:
+        Recipes: a recipe gives weights schemes of their own. The first rule that matches a weight applies.
           {"default": "palette:bits=4,group=16", "rules": [
             {"match": "embeddings.*", "compress": "int8"},
             {"match": "*.query.weight", "atLeast": 10000, "compress": "int8:axis=channel"}]}
-        "accelc inspect RECIPE" lists its rules, and "accelc diff RECIPE RECIPE" what differs.
+        "accelc inspect RECIPE" lists the rules; "accelc diff RECIPE RECIPE" lists the differences.
         """
     private static let shards = """
-        With --shard several processes, or machines with one cache server, share the work: each makes its
-        share, and the same command without --shard then finds all of them and writes the package, the same
-        as one process would. What a process kept before it was killed is not made again. Shares are of
-        about equal size in bytes. Weights with method=gptq or weighted are shared where the recipe has
-        statistics; with --calibrate they are left for the last command, for their codes depend on the
-        weights before them or on a run over the samples. "auto" takes I and N from the variables of an
-        array job of Slurm, Kubernetes (N is JOB_COMPLETIONS, which its manifest sets) or AWS Batch.
+        Shards: several processes, or machines with one cache server, share the compression of a model. Each
+        compresses its share with --shard. The same command without --shard then finds all shares in the
+        cache, and writes the same package as one process would. After a process is killed, its finished
+        weights are reused. The shares have about equal sizes in bytes. Weights with method=gptq or weighted
+        are shared if the recipe has statistics. With --calibrate the last command compresses them, because
+        their codes depend on earlier weights or on a run over the samples. "auto" takes I and N from the
+        variables of an array job of Slurm, Kubernetes (its manifest sets JOB_COMPLETIONS to N) or AWS Batch.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

@@ -5,14 +5,15 @@ import AccelTensors
 enum DecompressCommand: Command {
     static let name = "decompress"
     static let summary =
-        "write a model's weights as safetensors, named and shaped as in the checkpoint, where its format says how"
+        "write a model's weights as safetensors, with the names and shapes of the checkpoint"
     static let model = Positional(
-        "MODEL", "a package (folder or zip), a Core ML package, or any other model", takes: PathKind.models)
+        "MODEL", "a package, a Core ML package, or any other model", takes: PathKind.models)
     static let output = Option(
-        "output", .output("FILE") { _ in TensorFileKind.weights.output }, "the safetensors file to write", short: "o",
-        isRequired: true)
+        "output", .output("FILE") { _ in TensorFileKind.weights.output }, in: .output, "the safetensors file to write",
+        short: "o", isCommon: true, isRequired: true)
     static let dtype = Option(
-        "dtype", .words(["float32", "float16"]), "the element type to write", default: "float32")
+        "dtype", .words(["float32", "float16"]), in: .output, "the element type to write", default: "float32",
+        isCommon: true)
     static let positionals = [model]
     static let options = [output, dtype]
 

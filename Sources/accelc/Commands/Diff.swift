@@ -5,19 +5,18 @@ import AccelWeightCompression
 
 enum DiffCommand: Command {
     static let name = "diff"
-    static let summary =
-        "show what differs between two models, recipes or reports; exit status 1 where it does"
+    static let summary = "list the differences of two models, recipes or reports; exit status 1 if there are any"
     static let left = Positional(
         "A",
-        "a package (folder or zip), any other model, a recipe, the folder of a plan, or a report (of verify --report, or "
-            + "verify.json in a package)", takes: kinds)
-    static let right = Positional("B", "another one", takes: kinds)
+        "a package, any other model, a recipe, a compression plan, or a report. A report is a file of verify --report, or "
+            + "verify.json of a package", takes: kinds)
+    static let right = Positional("B", "another one of the same kind", takes: kinds)
     private static let kinds = PathKind.models + [.recipe, .plan, .report]
     static let positionals = [left, right]
     static let options = [CommonOptions.json]
     static let notes = """
-        Speeds that two reports have measured are shown, and are no difference: no two runs measure the
-        same. A budget's limit of the speed says what is too slow.
+        Speeds of two reports are printed but are no difference, because no two runs measure the same speed. A
+        budget can limit the speed.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

@@ -7,19 +7,20 @@ import AccelVerification
 
 enum ExportCommand: Command {
     static let name = "export"
-    static let summary = "write a model in another tool's format"
+    static let summary = "write a model in the format of Core ML, MLX, llama.cpp or another tool"
     static let format = Option(
-        "format", .words(Exporters.all.map { $0.name }),
-        "the format to write (default: the one of OUT's suffix, such as .mlpackage, .aimodel or .gguf)",
+        "format", .words(Exporters.all.map { $0.name }), in: .format,
+        "the format to write (default: by the suffix of OUT). Suffixes are .mlpackage, .aimodel, .gguf and others",
+        isCommon: true,
         implied: { $0[output].flatMap(formatName) })
     static let output = Option(
         "output",
-        .output("OUT") { try outputKind($0) },
-        "what to write: a folder, or one file with gguf and a name that ends in .gguf; an earlier export of that name is replaced, "
-            + "anything else is not", short: "o", isRequired: true)
+        .output("OUT") { try outputKind($0) }, in: .output,
+        "the folder or .gguf file to write. An earlier export of that name is replaced; any other file or folder is an error",
+        short: "o", isCommon: true, isRequired: true)
     static let positionals = [
         Positional(
-            "MODEL", "\(ConversionArguments.model.help); a package's weights stay as they are",
+            "MODEL", "\(ConversionArguments.model.help). The weights of a package are not compressed again",
             takes: PathKind.models)
     ]
     static let options =
@@ -30,7 +31,8 @@ enum ExportCommand: Command {
         "accelc export all-MiniLM-L6-v2 --shape batch=1,sequence=128 --layout ane -o minilm.mlpackage",
         "accelc export Qwen3-0.6B --format gguf --compress q4_k_m -o qwen3-gguf",
     ]
-    static var notes: String { ConversionArguments.schemes }
+    static let subjects = ["all schemes"]
+    static var details: String { ConversionArguments.schemes }
 
     /// Returns the format that the suffix of a path tells.
     private static func formatName(of path: String) -> String? {
@@ -51,7 +53,8 @@ enum ExportCommand: Command {
         Exporters.all.flatMap { exporter in
             exporter.options.map { option in
                 let formats = Exporters.all.filter { $0.options.contains { $0.name == option.name } }
-                return Option(option).needing(formats.map { .value($0.name, of: format.name) })
+                return Option(option).needing(
+                    formats.map { .value($0.name, of: format.name) }, isCommon: option.isCommon)
             }
         }.reduce(into: []) { options, option in
             if !options.contains(where: { $0.name == option.name }) { options.append(option) }
@@ -133,8 +136,8 @@ extension ExportCommand {
 extension Option {
     init(_ option: ExportOption) {
         self.init(
-            option.name, option.allowed.isEmpty ? .flag : .words(option.allowed), option.help,
-            default: option.allowed.first)
+            option.name, option.allowed.isEmpty ? .flag : .words(option.allowed), in: .format, option.help,
+            default: option.allowed.first, isCommon: option.isCommon)
     }
 }
 

@@ -3,7 +3,7 @@ import AccelModelFamilies
 
 enum FamiliesCommand: Command {
     static let name = "families"
-    static let summary = "list the families of models that can be converted"
+    static let summary = "list the model families that can be converted"
     static let options = [CommonOptions.json]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

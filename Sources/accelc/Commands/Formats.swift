@@ -3,12 +3,12 @@ import AccelFormats
 
 enum FormatsCommand: Command {
     static let name = "formats"
-    static let summary = "list what goes in and out: formats, families and schemes of weights"
+    static let summary = "list the formats that are read and written, with their families and schemes"
     static let options = [CommonOptions.json]
     static var notes: String {
-        "Of weights that are read, kept means that their codes stay as they are where the output has the\n"
-            + "scheme; exact that numbers stay the same; decoded that their exact values are compressed anew.\n"
-            + "What is written is named as --compress takes it, with the default of every other option."
+        "Weights that are read: kept preserves their codes if the output has the scheme; exact preserves their\n"
+            + "numbers; decoded compresses their exact values again. Schemes that are written have the names that\n"
+            + "--compress takes, with the default of every other option."
     }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

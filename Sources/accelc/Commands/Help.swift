@@ -4,7 +4,7 @@ enum HelpCommand: Command {
     static let name = "help"
     static let summary = "explain accelc or one of its commands"
     static let command = Positional("COMMAND", "the command to explain", kind: .text, isRequired: false)
-    static let man = Option("man", .flag, "print a manual page in roff, for man(1)")
+    static let man = Option("man", .flag, in: .output, "print a manual page in roff, for man(1)", isCommon: true)
     static let positionals = [command]
     static let options = [man]
 

@@ -4,18 +4,18 @@ import AccelFormats
 
 enum ImportanceCommand: Command {
     static let name = "importance"
-    static let summary = "measure the inputs of weights, as an importance matrix of llama.cpp"
+    static let summary = "measure activation statistics, and write an importance matrix of llama.cpp"
     static let output = Option(
-        "output", .output("FILE") { _ in ImportanceMatrix.output }, "the GGUF file to write", short: "o",
-        isRequired: true)
+        "output", .output("FILE") { _ in ImportanceMatrix.output }, in: .output, "the GGUF file to write", short: "o",
+        isCommon: true, isRequired: true)
     static let samples = Option(
-        "calibrate", .input("FILE"),
-        "sample inputs (safetensors, or a text as for convert), which the model is run over",
-        isRequired: true, takes: [.tensors])
+        "calibrate", .input("FILE"), in: .calibration,
+        "calibration data: a text, or a safetensors file of inputs. The formats are those of convert",
+        isCommon: true, isRequired: true, takes: [.tensors])
     static let positionals = [ConversionArguments.model]
     static let options = [
-        output, samples, ConversionArguments.sampleCount.option.needing([]),
-        ConversionArguments.sampleLength.option.needing([]),
+        output, samples, ConversionArguments.sampleCount.option.needing([], isCommon: true),
+        ConversionArguments.sampleLength.option.needing([], isCommon: true),
         ConversionArguments.configuration.option, ConversionArguments.ignoredFields.option,
         ConversionArguments.adapter.option,
     ]

@@ -4,29 +4,40 @@ import AccelPrograms
 
 enum InspectCommand: Command {
     static let name = "inspect"
-    static let summary = "show what a model, a safetensors file, a package, or a recipe is"
+    static let summary = "describe a model, a package, a safetensors file, or a recipe"
     static let file = Positional(
         "MODEL",
-        "a model as convert takes it, a .safetensors file, a package (folder or zip), a Core ML package, a recipe, "
-            + "or the folder of a plan",
+        "a model as convert takes it, a package, a recipe, or a compression plan. Also a .safetensors file or a Core ML package",
         takes: PathKind.models + [.recipe, .plan])
     static let shape = Option(
-        "shape", .text("DIM=N,.."), "of a model: count multiply-adds for these numbers, not for the usual ones",
-        isRepeatable: true)
+        "shape", .text("DIM=N,.."), in: .shapes,
+        "count multiply-adds of a model for these sizes, not for the usual ones",
+        isCommon: true, isRepeatable: true)
     static let tensors = Option(
-        "tensors", .flag,
-        "list the tensors too; those of layers that are stored alike share a line, and have one each with --verbose")
-    static let configuration = Option("config", .input("FILE"), "config.json of a MODEL that is a single file")
-    static let plan = Option("plan", .flag, "of a package: each function's kernel calls and where their values lie")
-    static let graph = Option("graph", .flag, "each function's nodes, and what each reads")
-    static let operators = Option("operators", .flag, "of a package: how often each function calls each operator")
+        "tensors", .flag, in: .output,
+        "list the tensors too. Tensors of layers with the same storage share a line; --verbose prints a line for each",
+        isCommon: true)
+    static let configuration = Option(
+        "config", .input("FILE"), in: .input, "the config.json of a model that is a single file", isCommon: true)
+    static let plan = Option(
+        "plan", .flag, in: .output,
+        "list the kernel calls of each function of a package. The memory plan is listed too",
+        isCommon: true)
+    static let graph = Option(
+        "graph", .flag, in: .output, "list the nodes of each function, with their inputs", isCommon: true)
+    static let operators = Option(
+        "operators", .flag, in: .output, "count the operators of each function of a package", isCommon: true)
     static let check = Option(
-        "check", .flag, "of a package or a Core ML package: read every byte and compare it with its digest")
+        "check", .flag, in: .output,
+        "compare every byte of a package with its digest. Core ML packages are checked too",
+        isCommon: true)
     static let positionals = [file]
     static let options = [
         configuration, ConversionArguments.ignoredFields.option, shape, tensors, graph, plan, operators, check,
         CommonOptions.json,
     ]
+
+    static let examples = ["accelc inspect minilm.accelpkg", "accelc inspect Qwen3-0.6B --tensors"]
 
     /// The options that need an ability of the source, and the kind of sources that have it, for errors.
     private static let needs: [(ability: SourceAbility, options: [Option], things: String)] = [

@@ -8,91 +8,93 @@ import AccelTensors
 
 enum RunCommand: Command {
     static let name = "run"
-    static let summary = "run a model on a prompt, a conversation, texts, or the tensors of a file"
+    static let summary = "run a model on a prompt, a conversation, texts, or tensors"
     static let package = Positional(
-        "MODEL", "a package (folder or zip), or a model, which becomes a package in the cache", takes: PathKind.models)
+        "MODEL", "a package, or a model as convert takes it. A model is converted first, into the cache",
+        takes: PathKind.models)
     static let inputs = Option(
-        "inputs", .input("FILE"),
-        "a safetensors file with a tensor for each input, called NAME or in.NAME; samples are rows of its tensors, and run one after the "
-            + "other, as many at a time as the function takes; of further files, tokens follow, and other tensors replace those of the same name",
-        isRepeatable: true, takes: [.tensors])
+        "inputs", .input("FILE"), in: .input,
+        "a safetensors file of inputs, named NAME or in.NAME. Its rows are samples; they run one after the other, as many at a "
+            + "time as the function takes. Tokens of a further file are appended, and its other tensors replace those of the same name",
+        isCommon: true, isRepeatable: true, takes: [.tensors])
     static let outputs = Option(
-        "outputs", .output("FILE") { _ in TensorFileKind.outputs.output },
-        "the safetensors file to write the outputs to", needs: tensors)
+        "outputs", .output("FILE") { _ in TensorFileKind.outputs.output }, in: .output,
+        "the safetensors file to write the outputs to", isCommon: true, needs: tensors)
     static let generate = Option(
-        "generate", .integer(1...1_000_000),
-        "go on with so many tokens at most; after --inputs a row of a batch that has ended repeats its stop token (default of text: "
-            + "1024)", excludes: ["text"])
+        "generate", .integer(1...1_000_000), in: .generation,
+        "generate at most N tokens (default for text: 1024). After --inputs, a row of a batch that has ended repeats its stop "
+            + "token", isCommon: true, excludes: ["text"])
     static let stop = Option(
-        "stop-token", .text("N,.."),
-        "the tokens that end the generated ones; none for no end (default: the model's own, eos_token_id)",
+        "stop-token", .text("N,.."), in: .generation,
+        "the tokens that end the generation (default: the model's eos_token_id). none generates until --generate is reached",
         isRepeatable: true, needs: TextOptions.generating)
     static let states = Option(
-        "save-states", .output("FILE") { _ in TensorFileKind.states.output },
-        "the safetensors file to write what the states hold at the end to; of a decoder with the position, and after --generate with the "
-            + "last generated token, so that it is the --inputs of a run that goes on", needs: tensors)
+        "save-states", .output("FILE") { _ in TensorFileKind.states.output }, in: .output,
+        "the safetensors file to write the states to. Those of a decoder have the position too, and after --generate the last "
+            + "token, so that a later run continues with this file as --inputs", needs: tensors)
     static let function = Option(
-        "function", .text("NAME"),
-        "the function to run, or the beginning of its name; of a decoder the one for the first block (default: the one whose "
-            + "inputs fit)", needs: tensors)
+        "function", .text("NAME"), in: .execution,
+        "the function to run (default: the one whose inputs fit). The beginning of its name is enough; of a decoder it is the "
+            + "function of the first block", needs: tensors)
     static let backend = Option(
-        "backend", .words(Backends.standard.all.map(\.id.rawValue)),
-        "what runs the functions; reference: the plain meaning of each operator, slow, for small models",
+        "backend", .words(Backends.standard.all.map(\.id.rawValue)), in: .execution,
+        "the backend that runs the functions. reference computes each operator by its definition; it is slow",
         default: BackendID.cpu.rawValue)
     static let packed = Option(
-        "packed-weights", .flag,
-        "keep the weights in the cache as this processor's kernels pack them; later runs map them and pack nothing",
+        "packed-weights", .flag, in: .execution,
+        "store the weights in the cache as this processor's kernels pack them. Later runs map them instead of packing",
         needs: tensors)
     static let times = Option(
-        "repeat", .integer(1...1_000_000), "run so many times, each from the start", default: "1",
+        "repeat", .integer(1...1_000_000), in: .measurement, "run N times, each from the initial states", default: "1",
         excludes: TextOptions.modes.map(\.name), needs: [.option("time"), .option("json")])
     static let time = Option(
-        "time", .flag,
-        "print how long loading, preparing and running took, tokens per second of the prompt and of generation apart, the peak "
-            + "memory, and what the session holds",
-        excludes: ["json"], needs: tensors)
+        "time", .flag, in: .measurement,
+        "print times, tokens per second and memory. Times are those of loading, preparing and running; the prompt and the "
+            + "generation have their own; memory is the peak and that of the session",
+        isCommon: true, excludes: ["json"], needs: tensors)
     static let unchecked = Option(
-        "no-check", .flag,
-        "do not read the package against its digests first; accelc inspect --check does that apart",
+        "no-check", .flag, in: .execution,
+        "do not compare the package with its digests before the run. \"accelc inspect --check\" does only that",
         excludes: ["packed-weights"], needs: tensors)
     static let profile = Option(
-        "profile", .flag,
-        "print each kernel call: its time, its share, and the share of this machine's limits that it reaches",
+        "profile", .flag, in: .measurement,
+        "print each kernel call with its time. Its share of all time is printed, and its share of the machine's limits",
         needs: tensors)
     static let trace = Option(
-        "trace", .output("FILE") { _ in .trace },
-        "the file to write the times of the kernel calls to, for trace viewers such as Perfetto", needs: tensors)
+        "trace", .output("FILE") { _ in .trace }, in: .measurement,
+        "the file to write the kernel calls to, for viewers such as Perfetto", needs: tensors)
     private static let tensors: [Option.Need] = [.option("inputs")]
-    static let notes = """
-        A model that is no package is converted first, as accelc convert does it by default; the next run
-        finds the package in the cache.
+    static let subjects = ["states", "steps", "decoders"]
+    static let details = """
+        A model is converted first, as "accelc convert MODEL" does it. The next run finds the package in the
+        cache.
 
-        Every byte of the package is read and compared with its digest before the run. That is not part of
-        the times that are printed, but of the peak memory; --no-check leaves it out. With
-        --packed-weights it is done when they are packed.
+        Before a run every byte of the package is compared with its digest. The printed times do not include
+        this check, but the peak memory does. --no-check leaves it out; with --packed-weights it is done
+        once, when the weights are packed.
 
-        An attention mask that FILE leaves out is 1 everywhere, and token types are 0.
+        If FILE has no attention mask, it is 1 everywhere; if it has no token types, they are 0.
 
-        A tensor of FILE that is called as a state is what the state starts as; without one it starts
-        as the package says. To go on where a run ended, with more tokens where there are some:
+        States: a tensor of FILE with the name of a state is the state's initial value. Without one the
+        initial value is the package's. To continue a run, with more tokens if there are some:
           accelc run PACKAGE --inputs prompt.safetensors --generate 20 --save-states end.safetensors
           accelc run PACKAGE --inputs end.safetensors --inputs more.safetensors --generate 20
 
-        Tensors NAME.0, NAME.1, ... are steps: the function runs once for each number, in their order,
-        and keeps its states.
+        Steps: tensors NAME.0, NAME.1, ... are the inputs of steps. The function runs once for each number,
+        in order, and its states continue from step to step.
 
-        A decoder takes a whole sequence of tokens, I64 or I32 [batch,tokens], in blocks: the longest
-        function that the tokens fill first, then shorter ones, such as steps of one token, over the
-        cache that they share. A rest that would take many steps goes through a long block instead,
-        which computes some tokens again, or whose end is empty. Tensors for further inputs are the same
-        for each block; "position" is the index of the first token: 0 where it is left out, and needed
-        where FILE has caches. An encoder whose inputs are in FILE runs first. Outputs have the rows of
-        all tokens; --generate adds "generated" I64[batch,N].
+        Decoders: a decoder takes a sequence of tokens, I64 or I32 [batch,tokens], in blocks that share one
+        cache. The longest function that the tokens fill runs first, then shorter ones, such as decode steps
+        of one token. If the remaining tokens would take many steps, they run as one long block, which
+        computes some tokens again or is padded. Other inputs are the same for each block. "position" is the
+        index of the first token; it is 0 by default, and required if FILE has caches. An encoder whose
+        inputs are in FILE runs first. Outputs have the rows of all tokens. --generate adds the output
+        "generated" I64[batch,N].
         """
     static let examples = [
         "accelc run smollm2.gguf --prompt 'Why is the sky blue?'",
-        "accelc run Qwen3-0.6B --chat --system 'Answer in one sentence.' --temperature 0.7",
         "accelc run all-MiniLM-L6-v2 --text sentences.txt",
+        "accelc run Qwen3-0.6B --chat --system 'Answer in one sentence.' --temperature 0.7",
         "accelc run minilm.accelpkg --inputs in.safetensors --outputs out.safetensors",
         "accelc run llama.accelpkg --inputs prompt.safetensors --generate 64 --time",
         "accelc run whisper.accelpkg --inputs mel.safetensors --function encoder --outputs out.safetensors",

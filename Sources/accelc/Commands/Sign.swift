@@ -4,36 +4,43 @@ import AccelPackages
 
 enum SignCommand: Command {
     static let name = "sign"
-    static let summary = "sign a package with your SSH key, or as OpenSSF's model signing does"
+    static let summary = "sign a package with an SSH key, or with an OpenSSF model signature"
     static let package = Positional("PACKAGE", "a package (folder or zip)", takes: [.package])
     static let key = Option(
-        "key", .input("FILE"),
-        "the key: of SSH (a public one where an agent has the private one), or for oms one on an elliptic curve in PEM",
-        isRequired: true)
+        "key", .input("FILE"), in: .signing,
+        "the key: an SSH key, or for oms a PEM file. An SSH key may be the public one if an agent has the private one; a key for oms "
+            + "is on an elliptic curve",
+        isCommon: true, isRequired: true)
     static let format = Option(
-        "format", .words(SignatureFormat.allCases.map(\.rawValue)), "ssh: by ssh-keygen; oms: by openssl",
-        default: SignatureFormat.ssh.rawValue)
+        "format", .words(SignatureFormat.allCases.map(\.rawValue)), in: .signing,
+        "the kind of signature. ssh is made by ssh-keygen, and oms (OpenSSF model signing) by openssl",
+        default: SignatureFormat.ssh.rawValue, isCommon: true)
     static let model = Option(
-        "name", .text("NAME"), "the model that the package is signed for: as another model it is refused")
+        "name", .text("NAME"), in: .signing,
+        "the model that the package is signed for. It is rejected as any other model", isCommon: true)
     static let version = Option(
-        "model-version", .integer(SignedRelease.versions),
-        "the version of the model, a counter: after this one, lower ones are refused", needs: [.option("name")])
+        "model-version", .integer(SignedRelease.versions), in: .signing,
+        "the version of the model. It is a counter; after this version, lower ones are rejected", isCommon: true,
+        needs: [.option("name")])
     static let output = Option(
-        "output", .output("SIGNATURE") { SignatureFormat($0).output },
-        "where to (default: PACKAGE.sig; oms: PACKAGE.oms.sig)", short: "o",
+        "output", .output("SIGNATURE") { SignatureFormat($0).output }, in: .output,
+        "the signature to write (default: PACKAGE.sig; oms: PACKAGE.oms.sig)", short: "o", isCommon: true,
         implied: { arguments in arguments[package].map(SignatureFormat(arguments).defaultPath) })
     static let positionals = [package]
     static let options = [key, format, model, version, output, CommonOptions.json]
-    static let notes = """
-        The package is read against its digests first: what is damaged is not signed. The signature
-        stands beside the package, good for its folder and its archive, as a package holds nothing that its
-        manifest does not list. SSH signs manifest.json; without accelc, its signer is told by
+    static let examples = ["accelc sign minilm.accelpkg --key ~/.ssh/id_ed25519"]
+    static let subjects = ["the signed bytes"]
+    static let details = """
+        The package is compared with its digests first, so that a damaged package is not signed. The
+        signature is a file beside the package. It is valid for the package's folder and for its archive,
+        because the manifest lists every file of a package. SSH signs manifest.json. Without accelc, this
+        checks the signature:
 
             ssh-keygen -Y verify -f ALLOWED -I IDENTITY -n \(SSHSignature.namespace) \\
                 -s PACKAGE.sig < PACKAGE/manifest.json
 
-        With --name it signs a line with the SHA-256 of manifest.json, the name and the version, which is
-        the last one of PACKAGE.sig:
+        With --name, SSH signs a line with the SHA-256 of manifest.json, the name and the version. It is the
+        last line of PACKAGE.sig:
 
             tail -n 1 PACKAGE.sig | ssh-keygen -Y verify ... -s PACKAGE.sig
         """

@@ -6,63 +6,64 @@ import AccelVerification
 
 enum VerifyCommand: Command {
     static let name = "verify"
-    static let summary = "compare a package with the model that it was made from, or with golden outputs"
+    static let summary = "compare a package with its original model, or with golden outputs"
     static let package = Positional(
         "PACKAGE",
-        "a package (folder or zip), a Core ML package, or any other model (of Core AI and CTranslate2 with --runtime)",
+        "a package, a Core ML package, or an export. Models of Core AI and CTranslate2 need --runtime",
         takes: PathKind.models)
     static let against = Option(
-        "against", .input("MODEL"),
-        "the model, as convert takes it: it is converted again, and all that it gives has to be compared",
-        takes: PathKind.models)
+        "against", .input("MODEL"), in: .input,
+        "the original model, as convert takes it. It is converted again, and every output must be compared",
+        isCommon: true, takes: PathKind.models)
     static let inputs = Option(
-        "inputs", .input("FILE"),
-        "run on the inputs of a safetensors file, as --calibrate of convert takes them: sample by sample, where it has more than "
-            + "a function's batch; positions that attention_mask hides do not count. Or on samples of a text, as --calibrate takes it",
-        excludes: ["golden", "seed"],
+        "inputs", .input("FILE"), in: .input,
+        "run on inputs of a safetensors file, or on a text. The file is one as --calibrate of convert takes it. More samples than "
+            + "a function's batch run one after the other; positions that attention_mask hides do not count",
+        isCommon: true, excludes: ["golden", "seed"],
         takes: [.tensors])
     static let golden = Option(
-        "golden", .input("FILE"), "run on the in.NAME tensors of a safetensors file and compare with its out.NAME",
-        excludes: ["seed"], takes: [.tensors])
+        "golden", .input("FILE"), in: .input,
+        "run on in.NAME of a safetensors file, and compare with its out.NAME", isCommon: true, excludes: ["seed"],
+        takes: [.tensors])
     static let seed = Option(
-        "seed", .integer(0...Int.max), "draw the inputs by this seed", default: "\(InputSource.defaultSeed)")
+        "seed", .integer(0...Int.max), in: .input, "the seed of random inputs", default: "\(InputSource.defaultSeed)")
     static let budget = Option(
-        "budget", .input("FILE"),
-        "limits of outputs (SQNR, cosine, ...), weights, sizes, memory and speed to keep to "
-            + "(\(CommonOptions.schema("budget")))"
-    )
+        "budget", .input("FILE"), in: .comparison,
+        "a JSON file of limits for outputs, weights, sizes, memory and speed. Its schema is \(CommonOptions.schema("budget"))",
+        isCommon: true)
     static let minimumSQNR = Option(
-        "min-sqnr", .text("DB"),
-        "the least SQNR in dB of each output: a budget of this one limit, {\"outputs\": [{\"match\": \"*\", \"sqnr\": DB}]}",
-        excludes: ["budget"])
+        "min-sqnr", .text("DB"), in: .comparison,
+        "the least SQNR in dB of each output. It is the budget {\"outputs\": [{\"match\": \"*\", \"sqnr\": DB}]}",
+        isCommon: true, excludes: ["budget"])
     static let only = Option(
-        "only", .text("STAGE,.."),
-        "run these stages alone, which takes less time and leaves the report in the package as it is: "
-            + Stage.allCases.map(\.rawValue).joined(separator: ", ")
-            + "; the container, whose bytes all others read, is always checked",
+        "only", .text("STAGE,.."), in: .comparison,
+        "run only these stages. They are \(Stage.allCases.map(\.rawValue).joined(separator: ", ")). The container is always "
+            + "checked. The report in the package does not change",
         isRepeatable: true, excludes: ["self-test"])
     static let report = Option(
-        "report", .output("FILE") { _ in .parityReport },
-        "write the report as JSON (\(CommonOptions.schema("report")))")
+        "report", .output("FILE") { _ in .parityReport }, in: .output,
+        "write the report as JSON. Its schema is \(CommonOptions.schema("report"))", isCommon: true)
     static let html = Option(
-        "html", .output("FILE") { _ in .parityPage }, "write the report as one HTML page")
+        "html", .output("FILE") { _ in .parityPage }, in: .output, "write the report as one HTML page", isCommon: true)
     static let selfTest = Option(
-        "self-test", .flag, "also inject known faults into a copy in memory; each has to be noticed",
+        "self-test", .flag, in: .comparison,
+        "also inject faults into a copy in memory. The test fails if the comparison misses one",
         needs: [.option("against")])
     static let runtime = Option(
-        "runtime", .words(ModelRuntimes.all.map(\.name)),
-        "let the export's own runtime compute the outputs, by a program in Python (share/accelc/runtimes of a release); of a model "
-            + "with an encoder and a decoder those of the encoder",
-        needs: [.option("against")])
+        "runtime", .words(ModelRuntimes.all.map(\.name)), in: .execution,
+        "compute the outputs in the export's own runtime. A Python program in share/accelc/runtimes of a release runs it. Of a "
+            + "model with an encoder and a decoder, the encoder runs",
+        isCommon: true, needs: [.option("against")])
     static let runtimes = Option(
-        "runtimes", .input("DIR"),
-        "the folder of these programs (default: $ACCELC_RUNTIMES, else that of this installation)",
+        "runtimes", .input("DIR"), in: .execution,
+        "the folder of the programs of --runtime. Without it $ACCELC_RUNTIMES is used, or the folder of this installation",
         needs: [.option("runtime")])
     static let python = Option(
-        "python", .text("PROGRAM"), "the Python that has the runtime (default: $ACCELC_PYTHON, else python3)",
+        "python", .text("PROGRAM"), in: .execution,
+        "the Python that has the runtime (default: $ACCELC_PYTHON, else python3)",
         needs: [.option("runtime")])
     static let runtimeTimeout = Option(
-        "runtime-timeout", .seconds, "the time that each run of the runtime may take (default: 600)",
+        "runtime-timeout", .seconds, in: .execution, "the most seconds for each run of the runtime (default: 600)",
         needs: [.option("runtime")])
     static let positionals = [package]
     static let options = [
@@ -81,30 +82,31 @@ enum VerifyCommand: Command {
 
     static let examples = [
         "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2",
-        "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --budget budget.json --html report.html",
-        "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --min-sqnr 25",
+        "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --min-sqnr 25 --html report.html",
+        "accelc verify minilm.accelpkg --against all-MiniLM-L6-v2 --budget budget.json",
         "accelc verify smollm2.accelpkg --against smollm2 --text wiki.txt",
         "accelc verify minilm.mlpackage --against all-MiniLM-L6-v2 --inputs samples.safetensors",
     ]
-    static var notes: String { "\(budgets)\n\n\(ProfileArguments.notes)" }
+    static let subjects = ["budgets", "profiles"]
+    static var details: String { "\(budgets)\n\n\(ProfileArguments.notes)" }
     private static let budgets = """
-        Without a budget the limits find errors of the tool, and not a loss of accuracy: they follow from
-        the noise of the arithmetic and from what the stored weights lose on the inputs. A budget has any of these fields; the first entry of a list that fits a
-        name counts:
+        Budgets: without a budget the limits follow from the rounding of the arithmetic and of the stored
+        weights. They find errors of the tool, not a loss of accuracy. A budget has any of these fields; the
+        first entry of a list that matches a name applies.
           {"outputs": [{"match": "*", "sqnr": 25, "cosine": 0.98}],
            "weights": [{"match": "*.query.weight", "sqnr": 18, "relativeL2": 0.2, "maximumError": 0.1}],
            "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
            "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
            "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9}, "together": {"sqnr": 24},
            "allow": {"structure": ["assets/vocab.txt"], "notCompared": ["pooler_output"]}}
-        size.bytes is that of the stored weights, each counted where equal ones share their bytes.
-        size.packageBytes is that of all files but verify.json, in which verify keeps the report ("report")
-        with the digest of the package, in the package's folder. The speed is
-        measured in five rounds, and beyond its limit only if no round keeps it: leave some room.
-        Memory and speed can be limited for packages of accelc only, package bytes for Core ML packages too,
-        and are refused for others before anything runs. A field that no budget has is an error before anything runs too, with
-        exit status 2. A rule that fits nothing is known after the comparison only: it is among the
-        report's failures, and ends with exit status 2 if there is no other.
+        size.bytes counts the stored weights; equal weights that share their bytes are all counted.
+        size.packageBytes counts all files but verify.json, where verify stores the report ("report") and
+        the digest of the package. The speed is measured in five rounds, and one round within the limit is
+        enough. Speeds vary from run to run, so choose its limit with a margin. Limits of memory and speed
+        need a package of accelc; a limit of package bytes also takes a Core ML package. For other models
+        they are an error before anything runs, and so is an unknown field, with exit status 2. A rule that
+        matches nothing is found after the comparison: it is one of the report's failures, and the exit
+        status is 2 if there is no other.
         """
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

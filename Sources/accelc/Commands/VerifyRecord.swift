@@ -5,16 +5,17 @@ import AccelVerification
 
 enum VerifyRecordCommand: Command {
     static let name = "verify-record"
-    static let summary = "bundle inputs and expected outputs of a Core ML package for a Mac or phone"
+    static let summary = "write inputs and expected outputs of a Core ML package, for a Mac or iPhone"
     static let package = Positional("PACKAGE", "a Core ML package", takes: [.coreML])
     static let output = Option(
-        "output", .output("DIR") { _ in .recordedRuns }, "the folder to write", short: "o", isRequired: true)
+        "output", .output("DIR") { _ in .recordedRuns }, in: .output, "the folder to write", short: "o", isCommon: true,
+        isRequired: true)
     static let positionals = [package]
     static let options = [output, VerifyCommand.inputs, VerifyCommand.golden, VerifyCommand.seed]
     static var notes: String {
-        "DIR gets runs.json, inputs.safetensors and expected.safetensors. Give each run its tensors\n"
-            + "RUN.NAME, keep the states over the runs of a sequence, and save outputs as RUN.NAME, as\n"
-            + "scripts/coreml_replay.py of accelc's source does on a Mac; accelc verify-replay DIR OUTPUTS compares them."
+        "DIR has runs.json, inputs.safetensors and expected.safetensors. On a Mac, scripts/coreml_replay.py of\n"
+            + "accelc's source runs the package on them: each run takes the tensors RUN.NAME, the runs of a sequence\n"
+            + "share their states, and outputs are saved as RUN.NAME. accelc verify-replay DIR OUTPUTS compares them."
     }
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {

@@ -3,9 +3,9 @@ import AccelVerification
 
 enum VerifyReplayCommand: Command {
     static let name = "verify-replay"
-    static let summary = "compare outputs made elsewhere with those that verify-record bundled"
+    static let summary = "compare outputs of another machine with those of verify-record"
     static let bundle = Positional("DIR", "the folder that verify-record wrote", takes: [.recordedRuns])
-    static let outputs = Positional("OUTPUTS", "a safetensors file of outputs, called RUN.NAME", takes: [.tensors])
+    static let outputs = Positional("OUTPUTS", "a safetensors file of outputs, named RUN.NAME", takes: [.tensors])
     static let positionals = [bundle, outputs]
     static let options = [VerifyCommand.budget, VerifyCommand.report, VerifyCommand.html, CommonOptions.json]
 

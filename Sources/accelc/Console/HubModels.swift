@@ -8,7 +8,8 @@ import AccelModelFamilies
 /// library, where the code that opens models finds them.
 enum HubModels {
     static let offline = Option(
-        "offline", .flag, "take models of the Hub from the local cache only (HF_HUB_OFFLINE=1 does the same)")
+        "offline", .flag, in: .general,
+        "take models of the Hub from the local cache only. HF_HUB_OFFLINE=1 does the same")
 
     /// Downloads what the local cache lacks of each named model.
     static func download(_ arguments: Arguments, _ console: Console) throws {

@@ -27,7 +27,7 @@ enum Remedies {
         },
         .statesMissing: { _ in "give the states that run --save-states wrote" },
         .statesWithoutCache: { _ in "leave --states out" },
-        .unknownScheme: { _ in "\"accelc convert --help\" lists all schemes" },
+        .unknownScheme: { _ in "\"accelc convert --help-all\" lists all schemes" },
         // The model.
         .adapterBesideModel: { _ in "move the adapter to a folder of its own and merge it with --adapter" },
         .adapterNotModel: {

@@ -8,6 +8,11 @@ enum Text {
         return words.dropLast().joined(separator: ", ") + " or " + last
     }
 
+    /// Returns the first of several sentences, without its full stop.
+    static func firstSentence(of text: String) -> String {
+        text.firstRange(of: ". ").map { String(text[..<$0.lowerBound]) } ?? text
+    }
+
     /// Parses `500MB`, `11.5 GB` or `0`, in powers of ten, and `12MiB`, in powers of 1024; nil for anything else.
     static func parseBytes(_ text: String) -> Int? {
         let digits = text.prefix { $0.isASCII && $0.isNumber || $0 == "." }

@@ -5,30 +5,32 @@ import AccelPackages
 /// The cache of a command.
 enum CacheChoice {
     static let folder = Option(
-        "cache", .location("DIR"),
-        "where results of earlier conversions are kept (default: $ACCELC_CACHE, else the "
-            + "platform's folder for caches)")
+        "cache", .location("DIR"), in: .cache,
+        "the folder of the conversion cache. It holds the results of earlier conversions (default: $ACCELC_CACHE, else the platform's folder for caches)"
+    )
     static let none = Option(
-        "no-cache", .flag, "neither look for earlier results nor keep new ones",
+        "no-cache", .flag, in: .cache, "neither read nor store results in the cache",
         excludes: ["cache", "remote-cache", "remote-read-only", "cache-durability", "trust-shared-cache"])
     static let durability = Option(
-        "cache-durability", .words(CacheDurability.allCases.map(\.rawValue)),
-        "what is left of new results after a power cut: perhaps nothing, all that the drive was given, or all (a damaged "
-            + "result is never used)", default: CacheDurability.none.rawValue)
+        "cache-durability", .words(CacheDurability.allCases.map(\.rawValue)), in: .cache,
+        "how cache writes survive a power cut. none does not wait for the drive, fsync waits until the drive has the data, and full "
+            + "waits until the drive has stored them. A damaged result is never used",
+        default: CacheDurability.none.rawValue)
     static let verify = Option(
-        "verify-cache", .flag,
-        "make everything anew and compare it with what the cache has; exit status 1 when it differs",
+        "verify-cache", .flag, in: .cache,
+        "convert again, and compare the result with the cache. The exit status is 1 if they differ",
         excludes: ["no-cache"])
     static let remote = Option(
-        "remote-cache", .text("URL"),
-        "a cache server, asked for what is not in the cache (of weights, for those from 256 KiB on) and told what is made: "
-            + "any that answers GET, HEAD and PUT of URL/ac/KEY and URL/cas/KEY, such as nginx with WebDAV or bazel-remote "
-            + "(default: $ACCELC_REMOTE_CACHE; $ACCELC_REMOTE_AUTHORIZATION is sent as the header Authorization)")
+        "remote-cache", .text("URL"), in: .cache,
+        "a cache server, such as bazel-remote or nginx with WebDAV. Results that the local cache lacks are read from it (weights "
+            + "from 256 KiB on), and new results are stored there, by GET, HEAD and PUT of URL/ac/KEY and URL/cas/KEY. "
+            + "$ACCELC_REMOTE_AUTHORIZATION is sent as the header Authorization (default: $ACCELC_REMOTE_CACHE)")
     static let trustShared = Option(
-        "trust-shared-cache", .flag,
-        "use a cache that belongs to another user, or that others may write to: they decide what is found in it "
-            + "($ACCELC_TRUST_SHARED_CACHE=1 does the same)")
-    static let remoteReadOnly = Option("remote-read-only", .flag, "tell the cache server nothing")
+        "trust-shared-cache", .flag, in: .cache,
+        "use a cache that other users own or can write to. They control its results. $ACCELC_TRUST_SHARED_CACHE=1 does the same"
+    )
+    static let remoteReadOnly = Option(
+        "remote-read-only", .flag, in: .cache, "read from the cache server, and store nothing there")
     /// The options of commands that look up results.
     static let locations = [folder, trustShared, remote, remoteReadOnly]
     /// The options of commands that make results.

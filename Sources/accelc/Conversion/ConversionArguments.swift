@@ -10,41 +10,43 @@ import AccelWeightCompression
 enum ConversionArguments {
     static let model = Positional(
         "MODEL",
-        "a folder with config.json and *.safetensors, a .safetensors file with --config, a .gguf file, "
-            + "hf:OWNER/NAME[@REV][:FILE], a package, or a Core ML package",
+        "a folder with config.json and *.safetensors, a .gguf file, or hf:OWNER/NAME. Also hf:OWNER/NAME@REVISION:FILE, a "
+            + ".safetensors file with --config, a package, or a Core ML package",
         takes: PathKind.models)
     static let configuration = Option(
-        "config", .input("FILE"), "config.json of a MODEL that is a single file, or in place of the folder's"
+        "config", .input("FILE"), in: .input,
+        "the config.json of a model that is a single file. For a folder it replaces the folder's own"
     ).setting(.configuration) { $0.configuration = $1[$2] }
     static let ignoredFields = Option(
-        "ignore-config", .text("KEY"),
-        "read config.json as if it had no field KEY, for a field that is not known and changes nothing "
-            + "(in another file: FILE:KEY)", isRepeatable: true
+        "ignore-config", .text("KEY"), in: .input,
+        "ignore an unknown field of config.json that changes no result. FILE:KEY ignores a field of another file",
+        isRepeatable: true
     ).setting(.ignoredFields) { $0.ignoredFields = $1.all($2) }
     static let adapter = Option(
-        "adapter", .input("DIR[:WEIGHT]"),
-        "merge an adapter (LoRA, as peft saves it) into the weights before they are compressed; the changes of several are "
-            + "added up, each times its weight (default: 1)", isRepeatable: true
+        "adapter", .input("DIR[:WEIGHT]"), in: .input,
+        "merge a LoRA adapter of peft into the weights before compression. WEIGHT scales the adapter's changes (default: 1); "
+            + "the changes of several adapters are added", isCommon: true, isRepeatable: true
     ).setting(.adapters) { request, arguments, _ in request.adapters = try arguments.adapters }
     static let parts = Option(
-        "part", .text("NAME,.."), "the parts of the model to convert; all where this is left out",
+        "part", .text("NAME,.."), in: .shapes,
+        "the parts of the model to convert (default: all). \"accelc families\" lists the parts of each family",
         isRepeatable: true
     ).setting(.parts) { $0.parts = $1.all($2).flatMap { $0.split(separator: ",").map(String.init) } }
     static let shape = Option(
-        "shape", .text("DIM=N,.."),
-        "a number for each free dimension of a part; each --shape makes a function of its own, with "
-            + "the weights shared; without --shape and --shape-from the model's usual numbers", isRepeatable: true
+        "shape", .text("DIM=N,.."), in: .shapes,
+        "sizes of the free dimensions (default: the model's usual sizes). Each --shape makes one function; all functions "
+            + "share the weights", isCommon: true, isRepeatable: true
     ).setting(.shapes) { $0.shapes = try $1.all($2).map { try ShapeBindings(parsing: $0) } }
     static let shapeFrom = Option(
-        "shape-from", .input("FILE"),
-        "numbers for the free dimensions so that the inputs in a safetensors file fit; --shape gives those that the file leaves open",
+        "shape-from", .input("FILE"), in: .shapes,
+        "take the sizes from the inputs in a safetensors file. --shape gives the sizes of dimensions that the file does not have",
         isRepeatable: true, takes: [.tensors]
     ).setting(.shapes) { $0.shapeFiles = $1.all($2) }
     static let compress = Option(
-        "compress", .text("SPEC"),
-        "how weights are stored, by a scheme that the end of accelc convert --help lists; keep, which is the default of convert for "
-            + "a model that is quantized already, stores "
-            + "all weights as its files have them (default: float16)", excludes: ["recipe"]
+        "compress", .text("SPEC"), in: .compression,
+        "the scheme of all weights, such as int8, int4:block=32 or q4_k_m. \"accelc convert --help-all\" lists the schemes; keep "
+            + "preserves the codes of a model that is quantized already (default: float16; for a quantized model keep)",
+        isCommon: true, excludes: ["recipe"]
     ).setting(.schemes) { request, arguments, option in
         let scheme = try arguments.required(option)
         guard Files.kind(of: scheme) != .file else {
@@ -53,65 +55,70 @@ enum ConversionArguments {
         (request.recipe, request.keepsQuantized) = (try Recipe(scheme: scheme), false)
     }
     static let recipe = Option(
-        "recipe", .input("FILE"),
-        "a JSON file of rules for which weight is stored how (\(CommonOptions.schema("recipe")))"
+        "recipe", .input("FILE"), in: .compression,
+        "a JSON file of rules that give weights schemes of their own. Its schema is \(CommonOptions.schema("recipe"))",
+        isCommon: true
     ).setting(.schemes) { request, arguments, option in
         let path = try arguments.required(option)
         (request.recipe, request.recipeFile) = (try recipe(in: path, arguments), path)
         request.keepsQuantized = false
     }
     static let activations = Option(
-        "activations", .text("SPEC"),
-        "how activations are rounded before they are multiplied with weights: none; bfloat16 rounds both factors to "
-            + "bfloat16, which is faster on processors with such products; int8 rounds each row (a token) to 8 bits "
-            + "in each run, which is faster with weights of int8, int4 or affine and loses some accuracy; int8:static "
-            + "rounds all rows to one range, which the samples of --calibrate fix; int8:smooth=ALPHA, also "
-            + "int8:static,smooth=ALPHA, first divides channels that are large in the samples, and multiplies columns of "
-            + "weights, where the graph allows it (SmoothQuant; ALPHA 0.5 if left out) (default: the recipe's, else none)"
+        "activations", .text("SPEC"), in: .compression,
+        "quantize activations before matrix products: none, bfloat16 or int8. bfloat16 rounds both factors, which is faster on "
+            + "processors with bfloat16 products. int8 quantizes each row (token) in each run, which is faster with weights of "
+            + "int8, int4 or affine and loses some accuracy. int8:static uses one range for all rows, measured on the samples of "
+            + "--calibrate. int8:smooth=ALPHA and int8:static,smooth=ALPHA divide channels that are large in the samples and "
+            + "multiply the columns of weights, where the graph allows it (SmoothQuant; ALPHA is 0.5 by default) "
+            + "(default: the recipe's, else none)"
     ).setting(.schemes) { $0.recipe.activations = try ActivationQuantization($1.required($2)) }
     static let calibrate = Option(
-        "calibrate", .input("FILE"),
-        "sample inputs, for targets, for schemes with method=weighted, gptq or awq and for activations with static or smooth: "
-            + "a safetensors file with a tensor for each input by its name, such as input_ids [samples, length], all samples in "
-            + "one tensor; attention_mask is 0 at padding; outputs of packages are measured over it. Or a text (.txt, .md, .jsonl with "
-            + "text or messages), of which the model's tokenizer makes samples",
-        takes: [.tensors]
+        "calibrate", .input("FILE"), in: .calibration,
+        "calibration data: a text, or a safetensors file of inputs. Targets need it, and schemes with method=weighted, gptq or "
+            + "awq, and activations with static or smooth. A text (.txt, .md, or .jsonl with text or messages) is tokenized by the "
+            + "model's tokenizer. A safetensors file has a tensor for each input by its name, such as input_ids [samples, length]; "
+            + "attention_mask is 0 at padding. The outputs of a new package are measured on the same data",
+        isCommon: true, takes: [.tensors]
     ).setting(.samples) { try $0.takeSamples($2, $1) }
     static let sampleCount = Option(
-        "samples", .integer(1...1_000_000), "the most samples of a text", default: "\(TextSamples.defaultCount)",
+        "samples", .integer(1...1_000_000), in: .calibration, "the most samples that a text is split into",
+        default: "\(TextSamples.defaultCount)",
         needs: [.option("calibrate")]
     ).setting(.samples)
     static let sampleLength = Option(
-        "sample-length", .integer(2...1_000_000), "the most tokens of a text's sample",
+        "sample-length", .integer(2...1_000_000), in: .calibration, "the most tokens of a sample of a text",
         default: "\(TextSamples.defaultLength)", needs: [.option("calibrate")]
     ).setting(.samples)
     static let importance = Option(
-        "importance", .input("FILE"),
-        "an importance matrix of llama.cpp (GGUF or .dat), in place of samples, for schemes with method=weighted"
+        "importance", .input("FILE"), in: .calibration,
+        "an importance matrix of llama.cpp (GGUF or .dat). It replaces calibration data for schemes with method=weighted"
     ).setting(.importance) { $0.importance = try ImportanceMatrix($1.required($2)) }
     static let strict = Option(
-        "strict", .flag,
-        "refuse, instead of warning, when a tensor stays unused that neither --part nor --ignore-tensor leaves out (but "
-            + "for numbers of positions, and counters of training), a matrix uncompressed, or a rule of the recipe idle"
+        "strict", .flag, in: .compression,
+        "fail where a conversion only warns. It fails if a tensor is unused that neither --part nor --ignore-tensor leaves out "
+            + "(position indices and training counters do not count), if a matrix stays uncompressed, or if a rule of the "
+            + "recipe applies to no weight"
     ).setting(nil) { request, _, _ in request.isStrict = true }
     static let ignoredTensors = Option(
-        "ignore-tensor", .text("GLOB"),
-        "leave out tensors that no function reads, where that would be refused; packages say that they were",
+        "ignore-tensor", .text("GLOB"), in: .input,
+        "leave out tensors that no function reads. Without it some unused tensors are an error. A package records their names",
         isRepeatable: true
     ).setting(.ignoredTensors) { $0.ignoredTensors = $1.all($2) }
     static let logits = Option(
-        "logits", .words(LogitPositions.allCases.map(\.rawValue)),
-        "the positions of a block of tokens that a decoder gives logits for: last is enough to generate text, and saves "
-            + "the head's work on the others", default: LogitPositions.all.rawValue
+        "logits", .words(LogitPositions.allCases.map(\.rawValue)), in: .shapes,
+        "the positions of a prefill that have logits. last is enough to generate text, and saves the head's work on the other "
+            + "positions", default: LogitPositions.all.rawValue
     ).setting(.logits) { $0.logits = $1[$2].flatMap(LogitPositions.init) ?? .all }
     static let interface = Option(
-        "interface", .input("FILE"),
-        "roles of the ports of a Core ML package that names none, by function (\(CommonOptions.schema("interface")))"
+        "interface", .input("FILE"), in: .input,
+        "the roles of inputs and outputs of a Core ML package that declares none. Its schema is "
+            + "\(CommonOptions.schema("interface"))"
     ).setting(.interface) { $0.interfaceFile = $1[$2] }
     static let states = Option(
-        "states", .words(StateStorage.allCases.map(\.rawValue)),
-        "the element type of key/value caches; float16 halves their memory, int8 takes a byte a number and 4 a row for its "
-            + "scale; keys and values are rounded where they are written", default: StateStorage.float32.rawValue
+        "states", .words(StateStorage.allCases.map(\.rawValue)), in: .compression,
+        "the element type of key/value caches. float16 halves their memory; int8 takes one byte for each element and 4 bytes for "
+            + "the scale of each row. Keys and values are rounded when they enter the cache",
+        default: StateStorage.float32.rawValue
     ).setting(.states) { $0.states = $1[$2].flatMap(StateStorage.init) ?? .float32 }
 
     /// The table, in the order of help pages.
@@ -162,8 +169,8 @@ enum ConversionArguments {
                     )
                 }
         }
-        return "SPEC is a scheme with options, as in palette:bits=4,group=16:\n" + HelpPage.table(rows)
-            + "\nor a mix of the types of llama.cpp, for its architectures:\n"
+        return "Schemes: SPEC is one of these, with options as in palette:bits=4,group=16:\n" + HelpPage.table(rows)
+            + "\nor a mix of llama.cpp's types, for the architectures that llama.cpp has:\n"
             + HelpPage.table([("", GGMLMix.all.map(\.name).joined(separator: ", "))])
     }
 }

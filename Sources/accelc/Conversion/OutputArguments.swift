@@ -7,17 +7,20 @@ import AccelTensors
 /// The options for the location and the container of the package.
 enum OutputArguments {
     static let output = Option(
-        "output", .output("OUT.accelpkg") { isArchive($0) ? .packageArchive : .package },
-        "the package to write (default: MODEL.accelpkg, in the current folder); a package of that name is "
-            + "replaced, anything else is not",
-        short: "o",
+        "output", .output("OUT.accelpkg") { isArchive($0) ? .packageArchive : .package }, in: .output,
+        "the package to write (default: MODEL.accelpkg, in the current folder). An earlier package of that name is replaced; "
+            + "any other file or folder is an error",
+        short: "o", isCommon: true,
         implied: { arguments in
             if arguments.has(ConvertCommand.shard) { return nil }
             return arguments[ConversionArguments.model].flatMap(name).map {
                 "\($0).accelpkg\(arguments.has(zip) ? ".zip" : "")"
             }
         })
-    static let zip = Option("zip", .flag, "write one zip archive instead of a folder; so does an OUT that ends in .zip")
+    static let zip = Option(
+        "zip", .flag, in: .output,
+        "write one zip archive instead of a folder. An output that ends in .zip does the same",
+        isCommon: true)
 
     static func destination(_ arguments: Arguments) throws -> PackageDestination {
         let path = try arguments.required(output)

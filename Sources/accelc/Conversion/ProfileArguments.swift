@@ -4,8 +4,9 @@ import AccelCPURuntime
 /// The option for the device that a package is for.
 enum ProfileArguments {
     static let profile = Option(
-        "profile", .words(DeviceProfile.all.map(\.name)),
-        "the device that the package is for, whose limits of package bytes and memory it has to keep to; see below")
+        "profile", .words(DeviceProfile.all.map(\.name)), in: .comparison,
+        "a device, whose limits of package size and memory are checked. The end of this page lists the limits",
+        isCommon: true)
 
     /// Returns nil if no device is named.
     static func profile(_ arguments: Arguments) -> DeviceProfile? { arguments[profile].flatMap(DeviceProfile.named) }
@@ -22,13 +23,14 @@ enum ProfileArguments {
             ]
             return ("  \(profile.name)", limits.compactMap(\.self).joined(separator: ", "))
         }
-        return "Beyond a limit convert and verify end with exit status 1. Memory is that of the weights, and of the\n"
-            + "values and states of one session. The profiles:\n"
+        return
+            "Profiles: convert and verify end with exit status 1 if a limit is exceeded. Memory counts the weights,\n"
+            + "and the values and states of one session.\n"
             + HelpPage.table(rows)
     }
 
     private static let words = [
         "server": "all memory of this machine or control group",
-        "current": "the memory that is free here and now",
+        "current": "the free memory of this machine",
     ]
 }

@@ -5,26 +5,27 @@ import AccelConversion
 /// The options for a target size or a target accuracy of a package's weights.
 enum TargetArguments {
     static let size = Option(
-        "target-size", .text("SIZE"),
-        "choose schemes weight by weight, for those that no rule of the recipe fits (which needs no default then), so that all "
-            + "stored weights take at most so many bytes, e.g. 12MB, without what aligns them in their file; measured on the samples of "
-            + "--calibrate", excludes: ["target-bits", "min-sqnr", "compress"]
+        "target-size", .text("SIZE"), in: .target,
+        "choose a scheme for each weight so that all take at most SIZE, such as 12MB. The choice is measured on the data of "
+            + "--calibrate. Rules of a recipe come first; such a recipe needs no default. Padding in the file does not count",
+        isCommon: true, excludes: ["target-bits", "min-sqnr", "compress"]
     ).setting(.target, setTarget)
     static let bits = Option(
-        "target-bits", .text("BITS"), "the same for so many bits a weight, on average over those to choose for",
+        "target-bits", .text("BITS"), in: .target,
+        "choose a scheme for each weight so that the mean is at most BITS. The mean is over the weights whose scheme is chosen",
         excludes: ["min-sqnr", "compress"]
     ).setting(.target, setTarget)
     static let sqnr = Option(
-        "min-sqnr", .text("DB"),
-        "the smallest weights that the search finds whose outputs have at least so many dB over the samples that are held out (every "
-            + "\(CalibrationSamples.heldOutShare)th; over all, where there are fewer), all outputs together, by the mean of "
-            + "their relative squared errors, and without padding (--min-sqnr of verify looks at each output)",
+        "min-sqnr", .text("DB"), in: .target,
+        "choose the smallest schemes whose outputs keep an SQNR of DB. The SQNR is measured on held-out samples (every "
+            + "\(CalibrationSamples.heldOutShare)th; all if there are fewer), over all outputs together, as the mean of their "
+            + "relative squared errors, without padding. --min-sqnr of verify checks each output",
         excludes: ["compress"]
     ).setting(.target, setTarget)
     static let plan = Option(
-        "plan", .output("DIR") { _ in PlanFolder.kind },
-        "where the choice is written: a recipe that makes the same package without samples, its statistics, and all "
-            + "that was measured, for people in report.html (default: the output's path and .plan)",
+        "plan", .output("DIR") { _ in PlanFolder.kind }, in: .target,
+        "the folder for the compression plan. It has a recipe that makes the same package without samples, the recipe's statistics, "
+            + "all measurements, and report.html (default: the output's path and .plan)",
         needs: targets,
         implied: { arguments in
             guard [size, bits, sqnr].contains(where: { arguments.has($0.option) }), !arguments.has(noPlan.option)
@@ -33,7 +34,8 @@ enum TargetArguments {
         }
     ).setting(nil)
     static let noPlan = Option(
-        "no-plan", .flag, "write no plan: its statistics may be larger than the package", excludes: ["plan"],
+        "no-plan", .flag, in: .target, "write no compression plan. Its statistics may be larger than the package",
+        excludes: ["plan"],
         needs: targets
     ).setting(nil)
     static let all = [size, bits, sqnr, plan, noPlan]

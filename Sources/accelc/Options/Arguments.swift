@@ -68,7 +68,7 @@ struct Arguments: Sendable {
     subscript(positional: Positional) -> String? { all(positional).first }
 
     func required(_ positional: Positional) throws -> String {
-        guard let word = self[positional] else { throw usage("needs \(positional.name): \(positional.help)") }
+        guard let word = self[positional] else { throw usage("needs \(positional.name): \(positional.summary)") }
         return word
     }
 
@@ -92,8 +92,11 @@ struct Arguments: Sendable {
         line.prefix { $0 != "--" }.contains("--\(CommonOptions.json.name)")
     }
 
-    static func asksForHelp(_ line: [String]) -> Bool {
-        line.prefix { $0 != "--" }.contains { $0 == "--help" || $0 == "-h" }
+    /// Returns the help page that words ask for; nil if they ask for none.
+    static func helpPage(_ line: [String], of command: any Command.Type) -> String? {
+        let words = line.prefix { $0 != "--" }
+        if words.contains("--help-all") { return HelpPage.fullPage(of: command) }
+        return words.contains { $0 == "--help" || $0 == "-h" } ? HelpPage.page(of: command) : nil
     }
 }
 
@@ -190,7 +193,7 @@ extension Arguments {
     private func checkPositionals() throws {
         for (index, positional) in command.positionals.enumerated() where positional.isRequired && index >= words.count
         {
-            throw usage("needs \(positional.name): \(positional.help)")
+            throw usage("needs \(positional.name): \(positional.summary)")
         }
         for (positional, word) in zip(command.positionals, words) {
             if word.isEmpty { throw usage("needs a \(positional.name) that is not empty") }
@@ -208,7 +211,7 @@ extension Arguments {
     }
 
     private func check(_ option: Option) throws {
-        if option.isRequired, !has(option) { throw usage("needs \(option.usage): \(option.help)") }
+        if option.isRequired, !has(option) { throw usage("needs \(option.usage): \(option.summary)") }
         for other in option.excludes where has(option) && values[other] != nil {
             throw usage("takes --\(option.name) or --\(other), not both")
         }

@@ -26,7 +26,7 @@ enum CompletionScript {
     private static func bash(_ all: [any Command.Type]) -> String {
         var commands: [String] = []
         for command in all {
-            let words = command.allOptions.flatMap(spellings) + ["--help"] + positionalWords(command)
+            let words = command.allOptions.flatMap(spellings) + ["--help", "--help-all"] + positionalWords(command)
             var lines = ["        \(command.name))"]
             lines.append("            words=\"\(words.joined(separator: " "))\"")
             lines.append("            case \"$previous\" in")
@@ -71,7 +71,7 @@ enum CompletionScript {
             let options = command.allOptions.flatMap { option in
                 spellings(option).map { spelling in
                     let star = option.isRepeatable ? "*" : ""
-                    let text = "\(star)\(spelling)[\(zshText(option.help))]"
+                    let text = "\(star)\(spelling)[\(zshText(option.summary))]"
                     switch option.kind {
                     case .flag: return text
                     case .words(let words): return "\(text):value:(\(words.joined(separator: " ")))"
@@ -83,7 +83,9 @@ enum CompletionScript {
             }
             let positionals = positionalWords(command)
             let rest = positionals.isEmpty ? "*:file:_files" : "*:word:(\(positionals.joined(separator: " ")))"
-            let arguments = (options + ["--help[explain the command]", rest]).map { "'\($0)'" }
+            let arguments = (options + ["--help[explain the command]", "--help-all[list all options]", rest]).map {
+                "'\($0)'"
+            }
             return "        \(command.name)) _arguments \(arguments.joined(separator: " ")) ;;"
         }
         return """
@@ -136,7 +138,7 @@ enum CompletionScript {
                 case .input, .output: line += " -r -F"
                 case .text, .integer, .seconds, .decimal: line += " -x"
                 }
-                lines.append("\(line) -d '\(fishText(option.help))'")
+                lines.append("\(line) -d '\(fishText(option.summary))'")
             }
         }
         return lines.joined(separator: "\n")

@@ -17,37 +17,65 @@ enum HelpPage {
             """
     }
 
-    static let purpose = "compiles models for accelerators: checkpoints in, compressed packages out"
+    static let purpose = "converts models to compressed packages for CPUs and accelerators"
 
     static let exitStatuses: [(status: Int, meaning: String)] = [
         (0, "success"),
-        (1, "what was asked is not so (parity or a budget is exceeded, two sides differ, the cache is damaged)"),
-        (2, "usage"), (3, "something needed is missing or out of reach"), (4, "corrupt input"), (5, "internal error"),
-        (130, "interrupted or out of time"),
+        (1, "a check failed (a limit is exceeded, two sides differ, the cache is damaged)"),
+        (2, "wrong usage"), (3, "a file, server or resource is not available"), (4, "corrupt input"),
+        (5, "internal error"),
+        (130, "interrupted, or stopped by --timeout"),
     ]
 
     private static var ending: String {
         let statuses = exitStatuses.map { "\($0.status) \($0.meaning)" }.joined(separator: ", ")
-        return "\"accelc COMMAND --help\" explains a command. Exit status: \(statuses)."
+        return
+            "\"accelc COMMAND --help\" explains a command, and \"accelc COMMAND --help-all\" lists all of its options. Exit status: \(statuses)."
     }
 
+    /// Returns the page of `--help`: the common options, a short line each.
     static func page(of command: any Command.Type) -> String {
-        var parts = [flowing("accelc \(command.name) - \(command.summary)")]
-        if !command.examples.isEmpty {
-            parts.append("examples:\n" + command.examples.map { "  \($0)" }.joined(separator: "\n"))
+        var parts = head(of: command, examples: Array(command.examples.prefix(2)))
+        if !command.positionals.isEmpty {
+            parts.append(table(command.positionals.map { ("  \($0.name)", $0.summary) }))
         }
-        parts.append("usage: \(usage(of: command))")
+        let options = groups(of: command).flatMap(\.options).filter(\.isCommon)
+        if !options.isEmpty { parts.append("options:\n" + table(options.map { (spelling($0), line($0)) })) }
+        if !command.notes.isEmpty { parts.append(flowing(command.notes)) }
+        let subjects = command.subjects.isEmpty ? "" : ", and explains \(list(command.subjects))"
+        parts.append(
+            flowing("\"accelc \(command.name) --help-all\" lists all \(command.allOptions.count) options\(subjects)."))
+        return parts.joined(separator: "\n\n")
+    }
+
+    /// Returns the page of `--help-all`: all options by their groups, and all that is to know of each.
+    static func fullPage(of command: any Command.Type) -> String {
+        var parts = head(of: command, examples: command.examples)
         if !command.positionals.isEmpty {
             parts.append(table(command.positionals.map { ("  \($0.name)", $0.help) }))
         }
-        if !command.options.isEmpty {
-            parts.append("options:\n" + table(command.options.map { (spelling($0), explanation($0, of: command)) }))
+        for (group, options) in groups(of: command) {
+            parts.append("\(group.rawValue):\n" + table(options.map { (spelling($0), explanation($0, of: command)) }))
         }
-        parts.append(
-            "options of every command:\n"
-                + table(CommonOptions.all.map { (spelling($0), explanation($0, of: command)) }))
-        if !command.notes.isEmpty { parts.append(flowing(command.notes)) }
+        parts += [command.notes, command.details].filter { !$0.isEmpty }.map(flowing)
         return parts.joined(separator: "\n\n")
+    }
+
+    private static func head(of command: any Command.Type, examples: [String]) -> [String] {
+        let lines = examples.map { "  \($0)" }.joined(separator: "\n")
+        return [flowing("accelc \(command.name) - \(command.summary)")]
+            + (examples.isEmpty ? [] : ["examples:\n\(lines)"]) + ["usage: \(usage(of: command))"]
+    }
+
+    /// Returns the options of a command by their groups, in the order of the groups; groups without options are left out.
+    static func groups(of command: any Command.Type) -> [(group: Option.Group, options: [Option])] {
+        Option.Group.allCases.map { group in (group, command.allOptions.filter { $0.group == group }) }
+            .filter { !$0.options.isEmpty }
+    }
+
+    private static func list(_ words: [String]) -> String {
+        words.count < 2
+            ? words.joined() : "\(words.dropLast().joined(separator: ", ")) and \(words[words.count - 1])"
     }
 
     /// Returns notes in lines of the page's width.
@@ -84,6 +112,11 @@ enum HelpPage {
     private static func spelling(_ option: Option) -> String {
         let short = option.short.map { "-\($0), " } ?? "    "
         return "  \(short)--\(option.name)" + (option.placeholder.map { " \($0)" } ?? "")
+    }
+
+    /// Returns the explanation of an option in one short line.
+    static func line(_ option: Option) -> String {
+        option.summary + (option.defaultValue.map { " (default: \($0))" } ?? "")
     }
 
     static func explanation(_ option: Option, of command: any Command.Type) -> String {

@@ -18,17 +18,17 @@ enum ManPage {
     /// Returns the page `accelc-COMMAND` of section 1.
     static func page(of command: any Command.Type) -> String {
         let words = HelpPage.usage(of: command).split(separator: " ").dropFirst(2).joined(separator: " ")
-        let options = { (options: [Option]) in
-            options.map { entry(spelling($0), HelpPage.explanation($0, of: command)) }
+        let options = HelpPage.groups(of: command).flatMap { group, options in
+            [".SS \(group.rawValue)"] + options.map { entry(spelling($0), HelpPage.explanation($0, of: command)) }
         }
+        let texts = [command.notes, command.details].filter { !$0.isEmpty }
         return page(
             "accelc-\(command.name)", command.summary, "\(bold("accelc \(command.name)")) \(text(words))",
             [
                 section("ARGUMENTS", command.positionals.map { entry(italic($0.name), $0.help) }),
                 section("EXAMPLES", command.examples.isEmpty ? [] : [".nf"] + command.examples.map(text) + [".fi"]),
-                section("OPTIONS", options(command.options)),
-                section("OPTIONS OF EVERY COMMAND", options(CommonOptions.all)),
-                section("NOTES", command.notes.isEmpty ? [] : [notes(command.notes)]),
+                section("OPTIONS", options),
+                section("NOTES", texts.isEmpty ? [] : [notes(texts.joined(separator: "\n\n"))]),
                 section("SEE ALSO", [references(to: ["accelc"])]),
             ])
     }

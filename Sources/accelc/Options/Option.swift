@@ -2,6 +2,24 @@ import AccelByteIO
 
 /// One row of a command's option table. The table drives parsing, help, completions, and errors.
 struct Option: Sendable {
+    /// The purpose of an option. Help lists options below the headings of their groups, in this order.
+    enum Group: String, CaseIterable, Sendable {
+        case input = "Input"
+        case shapes = "Shapes and functions"
+        case compression = "Compression"
+        case calibration = "Calibration"
+        case target = "Target size or accuracy"
+        case generation = "Text generation"
+        case comparison = "Comparison and limits"
+        case execution = "Execution"
+        case measurement = "Measurement"
+        case format = "Output format"
+        case signing = "Signing"
+        case output = "Output"
+        case cache = "Cache"
+        case general = "Every command"
+    }
+
     /// The kind of value that follows the name.
     enum Kind: Sendable {
         /// No value: the option is present or absent.
@@ -25,7 +43,11 @@ struct Option: Sendable {
     /// The name without dashes.
     let name: String
     let kind: Kind
+    let group: Group
+    /// Sentences without the last full stop. The first one is short, because `--help` and completions print only that.
     let help: String
+    /// Most people need the option: `--help` lists it. `--help-all` lists all options.
+    private(set) var isCommon: Bool
     /// A single letter as an abbreviation of the name, as in `-o`.
     let short: Character?
     let defaultValue: String?
@@ -61,14 +83,17 @@ struct Option: Sendable {
     let takes: [PathKind]
 
     init(
-        _ name: String, _ kind: Kind, _ help: String, short: Character? = nil, default value: String? = nil,
-        isRequired: Bool = false, isRepeatable: Bool = false, excludes: [String] = [],
+        _ name: String, _ kind: Kind, in group: Group, _ help: String, short: Character? = nil,
+        default value: String? = nil, isCommon: Bool = false, isRequired: Bool = false, isRepeatable: Bool = false,
+        excludes: [String] = [],
         needs: [Need] = [], takes: [PathKind] = [],
         implied: (@Sendable (Arguments) -> String?)? = nil
     ) {
         self.name = name
         self.kind = kind
+        self.group = group
         self.help = help
+        self.isCommon = isCommon
         self.short = short
         self.defaultValue = value
         self.isRequired = isRequired
@@ -80,11 +105,15 @@ struct Option: Sendable {
     }
 
     /// Returns the same option for a command in which it needs one of `needs`.
-    func needing(_ needs: [Need]) -> Option {
+    /// - Parameter isCommon: most people need the option in that command.
+    func needing(_ needs: [Need], isCommon: Bool = false) -> Option {
         var option = self
-        option.needs = needs
+        (option.needs, option.isCommon) = (needs, isCommon)
         return option
     }
+
+    /// The first sentence of the help.
+    var summary: String { Text.firstSentence(of: help) }
 
     /// The placeholder of the value in help; nil for a flag.
     var placeholder: String? {
@@ -116,6 +145,7 @@ struct Positional: Sendable {
     /// The name in capitals, as in help.
     let name: String
     let kind: Kind
+    /// Sentences without the last full stop. The first one is short, because `--help` prints only that.
     let help: String
     let isRequired: Bool
     let isRepeatable: Bool
@@ -133,6 +163,9 @@ struct Positional: Sendable {
         self.isRequired = isRequired
         self.isRepeatable = isRepeatable
     }
+
+    /// The first sentence of the help.
+    var summary: String { Text.firstSentence(of: help) }
 
     /// The spelling in a usage line.
     var usage: String {

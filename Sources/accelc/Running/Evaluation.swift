@@ -7,15 +7,17 @@ import AccelVerification
 /// The evaluation of a package on a text, beside its original model.
 enum Evaluation {
     static let text = Option(
-        "text", .input("FILE"),
-        "also compare what the package is worth on a text: of a language model the perplexity and the divergence from the model's "
-            + "tokens, of other models of text the loss at masks, equal labels, or the cosine of vectors",
-        needs: [.option("against")])
+        "text", .input("FILE"), in: .comparison,
+        "also compare the quality on a text, such as the perplexity. Of a language model it reports the perplexity and the "
+            + "divergence from the original's tokens; of other models of text the loss at masks, the share of equal labels, or the "
+            + "cosine of vectors",
+        isCommon: true, needs: [.option("against")])
     static let context = Option(
-        "context", .integer(4...1_000_000), "the tokens of a chunk of the text (default: 512, or the cache)",
+        "context", .integer(4...1_000_000), in: .comparison,
+        "the tokens of a chunk of the text (default: 512, or the cache length if that is smaller)",
         needs: [.option("text")])
     static let chunks = Option(
-        "chunks", .integer(1...1_000_000), "the most chunks of the text, or sixteenths of its lines",
+        "chunks", .integer(1...1_000_000), in: .comparison, "the most chunks of the text, or sixteenths of its lines",
         default: "\(TextEvaluation.defaultChunks)", needs: [.option("text")])
     static let options = [text, context, chunks]
 

@@ -15,8 +15,9 @@ struct RunnablePackage {
     var isChecked: Bool { lease != nil }
 
     static let compress = Option(
-        "compress", .text("SPEC"),
-        "how the weights of a model are stored that is no package (default: as its files have them where they are quantized, else float16)"
+        "compress", .text("SPEC"), in: .compression,
+        "the scheme of the weights of a model that is no package. Quantized weights stay quantized by default; others become float16",
+        isCommon: true
     )
 
     /// The package of `run`.

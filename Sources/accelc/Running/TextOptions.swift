@@ -5,44 +5,52 @@ import AccelFrontEnds
 /// The options of a run on text.
 enum TextOptions {
     static let prompt = Option(
-        "prompt", .text("TEXT"),
-        "generate the answer to a text, by the model's chat template where it has one; - reads it from "
-            + "standard input", excludes: ["inputs", "messages", "chat", "text"])
+        "prompt", .text("TEXT"), in: .input,
+        "generate the answer to a text. The model's chat template is applied if it has one; - reads the text from standard input",
+        isCommon: true, excludes: ["inputs", "messages", "chat", "text"])
     static let messages = Option(
-        "messages", .input("FILE"),
-        "generate the answer to a conversation: a JSON list of objects with role and content, or an object with messages and tools",
+        "messages", .input("FILE"), in: .input,
+        "generate the answer to a conversation in a JSON file. The file has a list of objects with role and content, or an "
+            + "object with messages and tools",
         excludes: ["inputs", "chat", "text", "system"])
     static let chat = Option(
-        "chat", .flag, "talk with the model: each line of standard input is a message, until its end",
+        "chat", .flag, in: .input,
+        "chat with the model. Each line of standard input is a message, until the end of the input", isCommon: true,
         excludes: ["inputs", "text", "json", "raw"])
     static let text = Option(
-        "text", .text("TEXT|FILE"),
-        "print what a model makes of a text, or of each line of a file: a vector, the classes with their scores, the classes of its "
-            + "tokens, or the words in place of its mask; a tab divides two texts that are compared",
-        excludes: ["inputs"])
+        "text", .text("TEXT|FILE"), in: .input,
+        "print the result of an encoder for a text, or for each line of a file. The result is a vector, classes with scores, "
+            + "classes of tokens, or words in place of a mask. A tab separates two texts that are compared",
+        isCommon: true, excludes: ["inputs"])
     static let system = Option(
-        "system", .text("TEXT"), "the instruction at the beginning of a conversation",
+        "system", .text("TEXT"), in: .generation, "the system message of the conversation", isCommon: true,
         needs: [.option("prompt"), .option("chat")])
     static let raw = Option(
-        "raw", .flag, "go on with the text itself, without the chat template", needs: [.option("prompt")])
+        "raw", .flag, in: .generation, "continue the text itself, without the chat template", needs: [.option("prompt")]
+    )
     static let temperature = Option(
-        "temperature", .decimal(0...100),
-        "draw each token by its probability after dividing the logits by X; 0 takes the likeliest one (default: the model's own)",
+        "temperature", .decimal(0...100), in: .generation,
+        "the sampling temperature (default: the model's own). 0 always takes the most likely token", isCommon: true,
         needs: generating)
     static let topK = Option(
-        "top-k", .integer(0...1_000_000), "draw from so many of the likeliest tokens; 0 for all", needs: generating)
+        "top-k", .integer(0...1_000_000), in: .generation, "sample from the N most likely tokens. 0 samples from all",
+        needs: generating)
     static let topP = Option(
-        "top-p", .decimal(0...1), "draw from the fewest tokens whose probabilities add up to X", needs: generating)
+        "top-p", .decimal(0...1), in: .generation, "sample from the fewest tokens whose probabilities add up to X",
+        needs: generating)
     static let minP = Option(
-        "min-p", .decimal(0...1), "draw from tokens with at least X times the probability of the likeliest one",
+        "min-p", .decimal(0...1), in: .generation,
+        "sample from tokens with at least X times the highest probability",
         needs: generating)
     static let penalty = Option(
-        "repetition-penalty", .decimal(0.01...100), "divide the logits of tokens that occurred before by X",
+        "repetition-penalty", .decimal(0.01...100), in: .generation,
+        "divide the logits of tokens that occurred before by X",
         needs: generating)
     static let seed = Option(
-        "seed", .integer(0...Int(Int32.max)), "the seed of drawn tokens", default: "0", needs: generating)
+        "seed", .integer(0...Int(Int32.max)), in: .generation, "the seed of sampled tokens", default: "0",
+        needs: generating)
     static let truncate = Option(
-        "truncate", .flag, "shorten texts that are longer than the model takes, instead of rejecting them",
+        "truncate", .flag, in: .input, "shorten texts that are longer than the model takes, instead of rejecting them",
         needs: [.option("text")])
 
     static let generating: [Option.Need] = [
