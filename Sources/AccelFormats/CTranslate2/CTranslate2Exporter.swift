@@ -19,7 +19,7 @@ public struct CTranslate2Exporter: Exporter {
     static let quantization = ExportOption(
         "quantization", allowed: [CTranslate2Type.stored.name] + CTranslate2Type.all.map(\.name),
         help:
-            "the type of the weights, as CTranslate2's converters name it. own keeps floats in the types of their schemes"
+            "the type of the weights, by CTranslate2's names. own keeps floats in the types of their schemes"
     )
     public static func choice(forScheme scheme: String) -> (option: ExportOption, word: String)? {
         ["int8", "int16"].contains(scheme) ? (quantization, scheme) : nil

@@ -15,7 +15,7 @@ public struct CoreAIExporter: Exporter {
     ).common
     static let composites = ExportOption(
         "composites", allowed: ["yes", "no"],
-        help: "declare attention and layer norms as composites, for Apple's fused kernels")
+        help: "declare attention and layer norms as composites. Apple's fused kernels run them")
     public static let options = [precision, composites, .allowFallback]
 
     private let options: CoreAIOptions

@@ -6,7 +6,7 @@ import AccelConversion
 enum TargetArguments {
     static let size = Option(
         "target-size", .text("SIZE"), in: .target,
-        "choose a scheme for each weight so that all take at most SIZE, such as 12MB. The choice is measured on the data of "
+        "choose schemes so that all weights take at most SIZE, such as 12MB. The choice is measured on the data of "
             + "--calibrate. Rules of a recipe come first; such a recipe needs no default. Padding in the file does not count",
         isCommon: true, excludes: ["target-bits", "min-sqnr", "compress"]
     ).setting(.target, setTarget)

@@ -14,7 +14,7 @@ enum Evaluation {
         isCommon: true, needs: [.option("against")])
     static let context = Option(
         "context", .integer(4...1_000_000), in: .comparison,
-        "the tokens of a chunk of the text (default: 512, or the cache length if that is smaller)",
+        "the tokens of a chunk of the text (default: 512). The cache length of the package limits it",
         needs: [.option("text")])
     static let chunks = Option(
         "chunks", .integer(1...1_000_000), in: .comparison, "the most chunks of the text, or sixteenths of its lines",

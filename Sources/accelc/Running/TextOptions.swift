@@ -50,7 +50,8 @@ enum TextOptions {
         "seed", .integer(0...Int(Int32.max)), in: .generation, "the seed of sampled tokens", default: "0",
         needs: generating)
     static let truncate = Option(
-        "truncate", .flag, in: .input, "shorten texts that are longer than the model takes, instead of rejecting them",
+        "truncate", .flag, in: .input,
+        "shorten texts that are longer than the model takes. Without it they are an error",
         needs: [.option("text")])
 
     static let generating: [Option.Need] = [
