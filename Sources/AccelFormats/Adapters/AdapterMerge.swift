@@ -169,16 +169,13 @@ struct AdapterMerge: Sendable {
         return change.merge.changes.isEmpty ? base : try change.merge.merged(base)
     }
 
-    /// Returns the checkpoint with the changed tensors, each computed for itself and kept in a file without a name, so that
-    /// memory does not grow with the model.
+    /// Returns the checkpoint with the changed tensors, which are computed when they are read.
     func merged(into checkpoint: Checkpoint) throws -> Checkpoint {
-        let folder = ProcessEnvironment.temporaryFolder
         let changed = try changes.sorted { $0.key < $1.key }.map { name, change in
             guard let weight = checkpoint[change.words ?? name] ?? change.replacement else {
                 throw RequestError("the checkpoint has no tensor \(quoted(name))", status: .internalFailure)
             }
-            let merged = try merged(change, named: name, of: weight)
-            return change.merge.changes.isEmpty ? merged : merged.spilled(to: folder)
+            return try merged(change, named: name, of: weight)
         }
         return checkpoint.changing(changed)
     }
