@@ -65,15 +65,15 @@ struct QuantizedFixture {
     /// Returns the values of all weights by name.
     func values(_ tensors: [StoredTensor]? = nil, block: JSON? = nil) throws -> [String: [Float]] {
         try opened(tensors, block: block) { source in
-            try Dictionary(uniqueKeysWithValues: source.weights.map { ($0.name, try $0.values().floats()) })
+            try Dictionary(uniqueKeysWithValues: source.weights.map { ($0.name, try $0.values().resident().floats()) })
         }
     }
 
-    /// Returns the error of opening the folder; nil if it opens.
+    /// Returns the error of opening the folder and reading its weights; nil for none.
     func refusal(_ tensors: [StoredTensor]? = nil, block: JSON? = nil, files: [String: String] = [:]) -> String? {
         do {
             return try opened(tensors, block: block, files: files) { source in
-                for weight in try source.weights { _ = try weight.values() }
+                for weight in try source.weights { _ = try weight.values().resident() }
                 return nil
             }
         } catch { return "\(error)" }

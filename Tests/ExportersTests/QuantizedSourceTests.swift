@@ -13,7 +13,7 @@ import Testing
 struct QuantizedSourceTests {
     /// The schemes of some weights: those that are not here have codes, too.
     private static let schemes = [
-        "gptq.bits4": "int4:mode=asymmetric", "gptq.symmetric": "int4",
+        "gptq.bits4": "int4:mode=asymmetric", "gptq.symmetric": "int4:mode=asymmetric",
         "gptq.whole": "int4:block=channel,mode=asymmetric",
         "gptq.wide": "int4:block=128,mode=asymmetric", "gptq.ordered": "permuted+int4:mode=asymmetric",
         "gptq.ordered3": "permuted+affine:bits=3,scales=float32",
@@ -31,10 +31,10 @@ struct QuantizedSourceTests {
         "packed.int8": "int8:mode=asymmetric", "float8.blocks": "float8:scale=block", "float8.rows": "float8",
         "float8.whole": "float8:scale=tensor", "float8.mx": "mxfp8", "float4.mx": "mxfp4",
         "float4.nv": "nvfp4:global=divisor", "float4.opt": "nvfp4", "quanto.layer": "int8",
-        "torchao.groups": "affine:bits=8,scales=float32", "torchao.float8": "float8",
+        "torchao.groups": "hqq:bits=8,group=32,scales=float32", "torchao.float8": "float8",
         "hqq.bits4_axis0": "hqq:bits=4,axis=0,scales=float32", "hqq.bits1_axis0": "hqq:bits=1,axis=0,scales=float32",
         "hqq.bits4_axis1": "affine:bits=4,block=64,scales=float32",
-        "blocks.int8_blocks": "hqq:bits=8,group=8,scales=float32", "blocks.int8_square": "int8",
+        "blocks.int8_blocks": "hqq:bits=8,group=8,scales=float32", "blocks.int8_square": "int8:mode=asymmetric",
         "blocks.int8_wide_blocks": "affine:bits=8,scales=float32",
         "blocks.float8_rows": "float8", "blocks.float8_tall": "float8", "blocks.float8_blocks": "F32",
         "float8_blocks.layer": "F32", "torchao.scaled": "F32", "torchao.int8": "int8:mode=asymmetric",
@@ -72,6 +72,24 @@ struct QuantizedSourceTests {
                 let different = zip(values, wanted.floats()).enumerated().first { abs($1.0 - $1.1) > slack }
                 #expect(different == nil, "\(name), \(weightName): \(String(describing: different))")
                 if let scheme = Self.schemes["\(name).\(layer)"] { #expect(weight.scheme == scheme, "\(layer)") }
+            }
+        }
+    }
+
+    @Test("zero points of a stated symmetric grid are compared when they are read")
+    func symmetric() throws {
+        let stated = #"{"quant_method": "gptq", "bits": 4, "sym": true, "desc_act": false, "group_size": 32}"#
+        for (layer, accepted) in [("symmetric", true), ("bits4", false)] {
+            let layers = try fixture("gptq").filter { $0.name.hasPrefix("\(layer).") }
+            try opened(stated, layers) { source in
+                let weight = try #require(try source.weights.first { $0.name == "\(layer).weight" })
+                #expect(weight.scheme == "int4")
+                if accepted {
+                    _ = try weight.values().resident()
+                } else {
+                    let error = #expect(throws: FormatError.self) { try weight.values().resident() }
+                    #expect(error?.reason.contains("states a symmetric grid") == true)
+                }
             }
         }
     }
@@ -130,7 +148,7 @@ struct QuantizedSourceTests {
                 if let other { changed.append(other) }
                 do {
                     try fixture.opened(changed) { source in
-                        for weight in try source.weights { _ = try weight.values() }
+                        for weight in try source.weights { _ = try weight.values().resident() }
                     }
                 } catch let error as FormatError {
                     #expect(!error.description.isEmpty)
@@ -163,7 +181,11 @@ struct QuantizedSourceTests {
         // The zero points 8, 0, 5 of GPTQModel: 0x508 less 0x111 borrows from the next field.
         let words = [Int32](repeating: Int32(bitPattern: 0x8888_8508 &- 0x1111_1111), count: 12)
         let zeros = StoredTensor(name: "bits4.qzeros", elementType: .int32, shape: [3, 4], bytes: ByteView(words))
-        #expect(throws: RequestError.self) { try opened("{}", layers + [zeros]) { _ in } }
+        #expect(throws: RequestError.self) {
+            try opened("{}", layers + [zeros]) { source in
+                for weight in try source.weights { _ = try weight.values().resident() }
+            }
+        }
         try opened(#"{"meta": {"quantizer": ["gptqmodel:7.7.0"]}}"#, layers + [zeros]) { source in
             let schemes = try source.weights.map(\.scheme)
             #expect(schemes.contains("int4:mode=asymmetric"))

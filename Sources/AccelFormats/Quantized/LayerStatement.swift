@@ -18,9 +18,8 @@ struct LayerFacts {
     enum Zeros {
         /// The format has none, or none that are stored.
         case none
-        /// All are that of a symmetric grid.
-        case symmetric
-        case asymmetric
+        /// A tensor has them, which is not read.
+        case stored
     }
 
     let bits: Int
@@ -42,7 +41,6 @@ extension LayerStatement {
             return "the format \(quoted(formats.first ?? "")), and the tensors are those of \(facts.format[0])"
         }
         switch (isSymmetric, facts.zeros) {
-        case (true, .asymmetric): return "a symmetric grid, and there are zero points"
         case (false, .none) where !facts.isFloat: return "zero points, and there are none"
         default: break
         }
@@ -88,6 +86,19 @@ extension QuantizedLayer {
             let reason = nearest.contradiction(facts, scales: scales, rows, columns)
         else { return fitting }
         throw try mark.error("\(nearest.field.place) states \(reason)")
+    }
+}
+
+extension QuantizedLayer {
+    /// Returns the error for zero points of a grid that the configuration states to be symmetric; nil if it does not state so. Whoever reads
+    /// the zero points compares them.
+    /// - Parameter facts: those of a layer whose tensors agree with the configuration.
+    func symmetricStatement(
+        _ facts: LayerFacts, scales: Shape? = nil, _ rows: Int = 0, _ columns: Int = 0
+    ) throws -> FormatError? {
+        let statements = try agreeing(with: facts, scales: scales, rows, columns)
+        guard let first = statements.first, statements.allSatisfy({ $0.isSymmetric == true }) else { return nil }
+        return try mark.error("\(first.field.place) states a symmetric grid, and there are zero points")
     }
 }
 

@@ -29,19 +29,26 @@ enum AWQScheme: QuantizedScheme {
             throw scaleTensor.error(
                 "expected rows of \(rows) in a divisor of \(columns) groups, found \(scaleTensor.shape)")
         }
-        let zeros =
-            layer[".qzeros"] == nil
-            ? [UInt8](repeating: 8, count: rows * groups)
-            : codes(try layer.tensor(".qzeros", [.int32], [groups, rows / 8]))
-        let kind: LayerFacts.Zeros =
-            layer[".qzeros"] == nil ? .none : zeros.allSatisfy { $0 == 8 } ? .symmetric : .asymmetric
-        try layer.agreeing(with: LayerFacts(bits: 4, zeros: kind), scales: [rows, groups], rows, columns)
+        let facts = LayerFacts(bits: 4, zeros: layer[".qzeros"] == nil ? .none : .stored)
+        let symmetric = try layer.symmetricStatement(facts, scales: [rows, groups], rows, columns)
         return GroupedCodes(
             rows: rows, columns: columns, bits: 4, codes: { codes(words).transposed(rows: columns) },
-            group: columns / groups,
-            scales: try scaleTensor.finiteScales().transposed(rows: groups),
-            zeros: zeros.transposed(rows: groups).map { Float($0) }, hasHalfScales: scaleTensor.elementType == .float16
+            group: columns / groups, groups: groups,
+            scales: { try scaleTensor.finiteScales().transposed(rows: groups) }, scaleType: scaleTensor.elementType,
+            zeros: try zeros(layer, [groups, rows / 8], symmetric)
         ).weight()
+    }
+
+    private static func zeros(
+        _ layer: QuantizedLayer, _ shape: Shape, _ symmetric: FormatError?
+    ) throws -> GroupedCodes.Zeros {
+        guard layer[".qzeros"] != nil else { return .middle }
+        let tensor = try layer.tensor(".qzeros", [.int32], shape)
+        return .integers {
+            let zeros = codes(tensor)
+            if let symmetric, zeros.contains(where: { $0 != 8 }) { throw symmetric }
+            return zeros.transposed(rows: shape.matrix.rows).map { Float($0) }
+        }
     }
 
     /// Returns the codes of a matrix of words, row by row.

@@ -50,7 +50,7 @@ extension BitsAndBytesTableScheme {
         guard let (codec, ranks) = codec(of: table), let widest = steps.first else {
             let reason = block % 16 == 0 ? "no scheme has its table" : "no scheme has blocks of \(block)"
             return .decoded(shape: shape, reason: reason) {
-                let bytes = packed.byteArray
+                let (bytes, scales) = (packed.byteArray, try scales())
                 return (0..<count).map { (index: Int) -> Float in
                     table[Int(index % 2 == 0 ? bytes[index / 2] >> 4 : bytes[index / 2] & 15)] * scales[index / block]
                 }
@@ -63,7 +63,8 @@ extension BitsAndBytesTableScheme {
         // Rows of whole blocks, or of parts that repeat the scale of their block.
         if let step = steps.first(where: { columns % $0 == 0 && ($0 == block || $0 >= 64) }) {
             return .encoded(codec: scheme(step), shape: shape) {
-                [ByteView(codes()), ByteView((0..<count / step).map { scales[$0 * step / block] })]
+                let scales = try scales()
+                return [ByteView(codes()), ByteView((0..<count / step).map { scales[$0 * step / block] })]
             }
         }
         // Blocks run across the ends of rows: longer rows have whole ones.
@@ -72,6 +73,7 @@ extension BitsAndBytesTableScheme {
         let rows = (count + row - 1) / row
         let perRow = (row + step - 1) / step
         return .encoded(codec: "flat:row=\(row)+\(scheme(step))", shape: shape) {
+            let scales = try scales()
             let places = (0..<rows * perRow).map { (place: Int) -> Float in
                 scales[min(place / perRow * row + place % perRow * step, count - 1) / block]
             }
@@ -136,23 +138,30 @@ extension BitsAndBytesTableScheme {
         }
     }
 
-    private static func scales(_ layer: QuantizedLayer, _ count: Int) throws -> [Float] {
+    /// Checks the tensors of the scales.
+    /// - Returns: a function that reads them.
+    private static func scales(
+        _ layer: QuantizedLayer, _ count: Int
+    ) throws -> @Sendable () throws -> [Float] {
         guard let nested = layer[".weight.nested_absmax"] else {
-            return try layer.tensor(".weight.absmax", [.float32], [count]).finiteScales()
+            let tensor = try layer.tensor(".weight.absmax", [.float32], [count])
+            return { try tensor.finiteScales() }
         }
-        let codes = try layer.tensor(".weight.absmax", [.uint8], [count]).byteArray
+        let codes = try layer.tensor(".weight.absmax", [.uint8], [count])
         let (block, offset) = try reading(layer.mark) { state in
             (try state["nested_blocksize"].int(in: 1...1 << 20), Float(try state["nested_offset"].double()))
         }
         guard offset.isFinite else { throw try layer.mark.error("its field nested_offset is out of range") }
         let table = try layer.tensor(".weight.nested_quant_map", [.float32], [256]).finiteScales()
-        let factors = try nested.finiteScales()
-        guard factors.count == (count + block - 1) / block else {
+        guard nested.shape.count == (count + block - 1) / block else {
             throw nested.error("expected \((count + block - 1) / block) scales of scales, found \(nested.shape)")
         }
-        let scales = codes.indices.map { table[Int(codes[$0])] * factors[$0 / block] + offset }
-        guard scales.allSatisfy(\.isFinite) else { throw nested.error("a scale by it is not finite") }
-        return scales
+        return {
+            let factors = try nested.finiteScales()
+            let scales = codes.byteArray.enumerated().map { table[Int($1)] * factors[$0 / block] + offset }
+            guard scales.allSatisfy(\.isFinite) else { throw nested.error("a scale by it is not finite") }
+            return scales
+        }
     }
 }
 
@@ -173,9 +182,6 @@ enum BitsAndBytesInt8Scheme: QuantizedScheme {
         }
         let largest = try layer.tensor(".SCB", [.float32], [codes.shape.matrix.rows])
         _ = try layer.agreeing(with: LayerFacts(bits: 8))
-        return Int8Rows(
-            codes, scales: try largest.finiteScales().map { $0 / 127 },
-            ScaleSharing.channel.tiles(codes.shape.matrix.rows, codes.shape.matrix.columns)
-        ).weight()
+        return Int8Rows(codes, scaleType: .float32) { try largest.finiteScales().map { $0 / 127 } }.weight()
     }
 }

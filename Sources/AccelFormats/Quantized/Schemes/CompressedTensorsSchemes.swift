@@ -26,21 +26,25 @@ enum PackedScheme: QuantizedScheme {
         let (down, across) =
             scaleTensor.shape.rank == 2 ? scaleTensor.shape.matrix : (scaleTensor.shape.count, 1)
         guard down > 0, across > 0 else { throw scaleTensor.error("expected scales, found \(scaleTensor.shape)") }
-        let stored = try layer[".weight_zero_point"].map { _ in
-            PackedWords.downColumns(
-                try layer.tensor(".weight_zero_point", [.int32], [PackedWords.count(down, bits: bits), across]),
-                bits: bits, count: down
-            ).transposed(rows: across).map { Float($0) }
+        let zeroWords = try layer[".weight_zero_point"].map { _ in
+            try layer.tensor(".weight_zero_point", [.int32], [PackedWords.count(down, bits: bits), across])
         }
-        let kind: LayerFacts.Zeros = stored.map { $0.allSatisfy { $0 == half } ? .symmetric : .asymmetric } ?? .none
-        let tiles = try layer.tiles(
-            of: scaleTensor, rows, columns, LayerFacts(bits: bits, zeros: kind, format: ["pack-quantized"]))
-        let scales = tiles.inRows(try scaleTensor.finiteScales())
+        let facts = LayerFacts(bits: bits, zeros: zeroWords == nil ? .none : .stored, format: ["pack-quantized"])
+        let tiles = try layer.tiles(of: scaleTensor, rows, columns, facts)
+        let symmetric = try layer.symmetricStatement(facts, scales: scaleTensor.shape, rows, columns)
+        let zeros = zeroWords.map { words in
+            GroupedCodes.Zeros.integers {
+                let stored = PackedWords.downColumns(words, bits: bits, count: down).transposed(rows: across)
+                    .map { Float($0) }
+                if let symmetric, stored.contains(where: { $0 != half }) { throw symmetric }
+                return tiles.inRows(stored)
+            }
+        }
         let codes = GroupedCodes(
             rows: rows, columns: columns, bits: bits,
             codes: { PackedWords.alongRows(words, bits: bits, count: columns) },
-            group: tiles.width, scales: scales, zeros: stored.map { tiles.inRows($0) } ?? scales.map { _ in half },
-            hasHalfScales: scaleTensor.elementType == .float16)
+            group: tiles.width, groups: tiles.across, scales: { tiles.inRows(try scaleTensor.finiteScales()) },
+            scaleType: scaleTensor.elementType, zeros: zeros ?? .middle)
         return try ordered(codes, layer, tiles)
     }
 
@@ -73,7 +77,8 @@ enum IntegerScheme: QuantizedScheme {
 
     static func weight(of layer: QuantizedLayer) throws -> QuantizedWeight {
         try Int8Rows(
-            layer, codes: ".weight", scales: mark, zeros: ".weight_zero_point", format: ["int-quantized"]
+            layer, codes: ".weight", scales: mark, zeros: ".weight_zero_point", hasLeast: true,
+            format: ["int-quantized"]
         ).weight()
     }
 }

@@ -50,36 +50,41 @@ enum Float8Scheme: QuantizedScheme {
         if isPower, tiles.height == 1, tiles.width == 32, columns % 32 == 0 {
             return .encoded(codec: "mxfp8:type=\(type)", shape: codes.shape) { [codes.bytes, tensor.bytes] }
         }
-        // Bytes are exponents of two with a bias of 127; 255 is NaN.
-        let scales =
-            isPower
-            ? tensor.byteArray.map { $0 == 255 ? .nan : Float(sign: .plus, exponent: Int($0) - 127, significand: 1) }
-            : tensor.floats()
-        if let index = scales.firstIndex(where: { !$0.isFinite }) {
-            throw tensor.error("is \(scales[index]), but scales have to be finite", index: index)
-        }
-        guard let (sharing, places) = sharing(tiles, scales) else {
-            return decoded(codes, tiles, scales)
-        }
+        let scales: @Sendable () throws -> [Float] = { try Self.scales(tensor) }
+        guard let (sharing, places) = sharing(tiles) else { return decoded(codes, tiles, scales) }
         return .encoded(
             codec: "float8:type=\(type),scale=\(sharing)", shape: codes.shape
-        ) { [codes.bytes, ByteView(places)] }
+        ) { [codes.bytes, ByteView(places(try scales()))] }
     }
 
-    /// Returns how the codec `float8` shares scales, and its scales; nil if it has no such blocks.
-    private static func sharing(_ tiles: ScaleTiles, _ scales: [Float]) -> (name: String, scales: [Float])? {
-        if scales.count == 1 { return ("tensor", scales) }
-        if tiles.across == 1, tiles.height == 1 { return ("channel", scales) }
+    /// Returns finite scales, which may be stored as exponents of two.
+    private static func scales(_ tensor: StoredTensor) throws -> [Float] {
+        guard tensor.elementType == .uint8 else { return try tensor.finiteScales() }
+        // Bytes have a bias of 127; 255 is NaN.
+        let bytes = tensor.byteArray
+        if let index = bytes.firstIndex(of: 255) {
+            throw tensor.error("is nan, but scales have to be finite", index: index)
+        }
+        return bytes.map { Float(sign: .plus, exponent: Int($0) - 127, significand: 1) }
+    }
+
+    /// Returns how the codec `float8` shares scales, and its scales of those of rectangles; nil if it has no such blocks.
+    private static func sharing(
+        _ tiles: ScaleTiles
+    ) -> (name: String, scales: @Sendable ([Float]) -> [Float])? {
+        if tiles.down == 1, tiles.across == 1 { return ("tensor", { $0 }) }
+        if tiles.across == 1, tiles.height == 1 { return ("channel", { $0 }) }
         // An edge of the matrix is an edge of blocks, too.
         let fits = (tiles.height % block == 0 || tiles.down == 1) && (tiles.width % block == 0 || tiles.across == 1)
-        if fits { return ("block", tiles.inBlocks(of: block, scales)) }
-        return tiles.across == 1 ? ("channel", tiles.inRows(scales)) : nil
+        if fits { return ("block", { tiles.inBlocks(of: block, $0) }) }
+        return tiles.across == 1 ? ("channel", { tiles.inRows($0) }) : nil
     }
 
     private static func decoded(
-        _ codes: StoredTensor, _ tiles: ScaleTiles, _ scales: [Float]
+        _ codes: StoredTensor, _ tiles: ScaleTiles, _ scales: @escaping @Sendable () throws -> [Float]
     ) -> QuantizedWeight {
         .decoded(shape: codes.shape, reason: "no scheme has blocks of \(tiles.height) x \(tiles.width)") {
+            let scales = try scales()
             var values = codes.floats()
             if let index = values.firstIndex(where: { !$0.isFinite }) {
                 throw codes.error("is \(values[index]), but weights have to be finite", index: index)

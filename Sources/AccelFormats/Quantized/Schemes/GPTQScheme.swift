@@ -24,43 +24,28 @@ enum GPTQScheme: QuantizedScheme {
         }
         let isSecond = try isSecondVersion(layer.configuration)
         let zeroWords = try layer.tensor(".qzeros", [.int32], [groups, PackedWords.count(rows, bits: bits)])
-        let order = indices.integers().map { Int($0) }
-        if let index = order.firstIndex(where: { !(0..<groups).contains($0) }) {
-            throw indices.error("is \(order[index]), but there are \(groups) groups", index: index)
-        }
-        // The last group, and groups that were not filled, may be smaller.
-        let group = order.reduce(into: [Int](repeating: 0, count: groups)) { $0[$1] += 1 }.max() ?? columns
-        let scales = try scaleTensor.finiteScales().transposed(rows: groups)
-        let zeros = try zeros(zeroWords, layer, bits, rows, isSecond).transposed(rows: groups)
-        let isRegular = order.indices.allSatisfy { order[$0] == $0 / group }
+        let facts = LayerFacts(bits: bits, zeros: .stored)
+        let symmetric = try layer.symmetricStatement(facts, scales: [rows, groups], rows, columns)
         let half = Float(1 << (bits - 1))
-        let statements = try layer.agreeing(
-            with: LayerFacts(bits: bits, zeros: zeros.allSatisfy { $0 == half } ? .symmetric : .asymmetric),
-            scales: [rows, groups], rows, columns)
-        try checkOrder(layer, indices, order, group, statements)
+        let zeros: @Sendable () throws -> [Float] = {
+            let zeros = try Self.zeros(zeroWords, layer, bits, rows, isSecond)
+            if let symmetric, zeros.contains(where: { $0 != half }) { throw symmetric }
+            return zeros.transposed(rows: groups)
+        }
+        let order = try GPTQOrder(
+            layer, indices, groups: groups, try layer.agreeing(with: facts, scales: [rows, groups], rows, columns))
         let codes = GroupedCodes(
             rows: rows, columns: columns, bits: bits,
-            codes: { PackedWords.downColumns(words, bits: bits, count: columns) }, group: group,
-            scales: scales, zeros: zeros, hasHalfScales: scaleTensor.elementType == .float16)
-        return isRegular ? codes.weight() : codes.permuted(groupOfColumn: order)
-    }
-
-    /// Refuses columns in another order, or in larger groups, than the configuration states.
-    private static func checkOrder(
-        _ layer: QuantizedLayer, _ indices: StoredTensor, _ order: [Int], _ group: Int, _ statements: [LayerStatement]
-    ) throws {
-        let ordering = layer.configuration["desc_act"]
-        if ordering.exists, try !ordering.bool(), !layer.configuration["dynamic"].exists,
-            let index = order.indices.dropFirst().first(where: { order[$0] < order[$0 - 1] })
-        {
-            throw indices.error("\(ordering.place) states that columns are in order", index: index)
-        }
-        let sizes = statements.compactMap { statement -> Int? in
-            if case .group(let size)? = statement.sharing { size } else { nil }
-        }
-        if let largest = sizes.max(), group > largest {
-            throw indices.error("a group has \(group) columns, and the configuration states \(largest)")
-        }
+            codes: {
+                try order.check()
+                return PackedWords.downColumns(words, bits: bits, count: columns)
+            }, group: order.group, groups: groups,
+            scales: {
+                // Zeros of a symmetric grid are not needed, and compared here.
+                if symmetric != nil { _ = try zeros() }
+                return try scaleTensor.finiteScales().transposed(rows: groups)
+            }, scaleType: scaleTensor.elementType, zeros: symmetric == nil ? .integers(zeros) : .middle)
+        return order.groupOfColumn.map { codes.permuted(groupOfColumn: $0) } ?? codes.weight()
     }
 
     /// Returns whether zero points are stored as they are. Both names of the field are in use.
@@ -86,7 +71,7 @@ enum GPTQScheme: QuantizedScheme {
             status: .unavailable)
     }
 
-    /// Returns the zero points of each group. The first version of the format stores them less 1.
+    /// Returns the zero points of each group, in the order of words. The first version of the format stores them less 1.
     private static func zeros(
         _ tensor: StoredTensor, _ layer: QuantizedLayer, _ bits: Int, _ rows: Int, _ isSecond: Bool
     ) throws -> [Float] {

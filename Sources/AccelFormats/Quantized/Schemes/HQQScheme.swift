@@ -40,12 +40,13 @@ enum HQQScheme: QuantizedScheme {
         let (scaleTensor, zeroTensor) = (
             try layer.tensor(".scale", StoredTensor.scaleTypes), try layer.tensor(".zero", StoredTensor.scaleTypes)
         )
-        let (scales, zeros) = (try scaleTensor.finiteScales(), try zeroTensor.finiteScales())
-        guard scales.count == zeros.count, scales.count > 0, count % scales.count == 0 else {
-            throw scaleTensor.error("\(scales.count) scales and \(zeros.count) zero points do not fit \(count) weights")
+        let groups = scaleTensor.shape.count
+        guard groups == zeroTensor.shape.count, groups > 0, count % groups == 0 else {
+            throw scaleTensor.error(
+                "\(groups) scales and \(zeroTensor.shape.count) zero points do not fit \(count) weights")
         }
-        let group = count / scales.count
-        let shape: Shape = axis == 1 ? [scales.count, 1] : [1, scales.count]
+        let group = count / groups
+        let shape: Shape = axis == 1 ? [groups, 1] : [1, groups]
         guard scaleTensor.shape == shape, zeroTensor.shape == shape else {
             throw scaleTensor.error(
                 "expected \(shape) scales and zero points along the axis \(axis), found \(scaleTensor.shape) and \(zeroTensor.shape)"
@@ -53,12 +54,13 @@ enum HQQScheme: QuantizedScheme {
         }
         try checkStatements(layer, bits: bits, group: group, axis: axis)
         // The matrix that is packed: a group in each row, or with axis 0 in each column.
-        let (rows, columns) = axis == 1 ? (scales.count, group) : (group, scales.count)
+        let (rows, columns) = axis == 1 ? (groups, group) : (group, groups)
         let codes: @Sendable () throws -> [UInt8] = { try unpacked(packed, bits, rows: rows, columns: columns) }
         if axis == 1, sizes[1] % group == 0 {
             return GroupedCodes(
-                rows: sizes[0], columns: sizes[1], bits: bits, codes: codes, group: group, scales: scales, zeros: zeros,
-                hasHalfScales: false
+                rows: sizes[0], columns: sizes[1], bits: bits, codes: codes, group: group, groups: sizes[1] / group,
+                scales: { try scaleTensor.finiteScales() }, scaleType: scaleTensor.elementType,
+                zeros: .floats(zeroTensor.elementType) { try zeroTensor.finiteScales() }
             ).weight()
         }
         let type = scaleTensor.elementType == zeroTensor.elementType ? scaleTensor.elementType : .float32
@@ -71,7 +73,8 @@ enum HQQScheme: QuantizedScheme {
         return .encoded(
             codec: "hqq:bits=\(bits),group=\(group),axis=\(axis),scales=\(name)", shape: Shape(sizes)
         ) {
-            [GroupedCodes.packed(try codes(), bits: bits, sizes[1])]
+            let (scales, zeros) = (try scaleTensor.finiteScales(), try zeroTensor.finiteScales())
+            return [GroupedCodes.packed(try codes(), bits: bits, sizes[1])]
                 + (name == "float32"
                     ? [ByteView(scales), ByteView(zeros)] : [scaleTensor.bytes, zeroTensor.bytes])
         }

@@ -22,14 +22,14 @@ enum TorchAOScheme: QuantizedScheme {
             return try Float8Scheme.weight(of: layer, codes: mark, scale: "._weight_scale")
         case .int8:
             let rows = try Int8Rows(
-                layer, codes: mark, scales: "._weight_scale", zeros: "._weight_zero_point")
+                layer, codes: mark, scales: "._weight_scale", zeros: "._weight_zero_point", hasLeast: true)
             guard layer[preScale] != nil else { return rows.weight() }
             let factors = try layer.tensor(preScale, StoredTensor.scaleTypes)
             let columns = rows.tiles.columns
             guard factors.shape == [columns] || factors.shape == [1, columns] else {
                 throw factors.error("expected a factor for each of \(columns) columns, found \(factors.shape)")
             }
-            return rows.scaled(byColumn: try factors.finiteScales(), "act_pre_scale multiplies columns, rounded once")
+            return rows.scaled(byColumn: factors, "act_pre_scale multiplies columns, rounded once")
         default:
             throw RequestError(
                 "\(codes.error("torchao's layout in \(codes.elementType.rawValue) is that of one GPU kernel")); convert the "
@@ -56,6 +56,6 @@ enum QuantoScheme: QuantizedScheme {
         if codes.elementType != .int8 {
             return try Float8Scheme.weight(of: layer, codes: ".weight._data", scale: mark)
         }
-        return try Int8Rows(layer, codes: ".weight._data", scales: mark).weight()
+        return try Int8Rows(layer, codes: ".weight._data", scales: mark, hasLeast: false).weight()
     }
 }
