@@ -64,7 +64,10 @@ package struct LiveMemory: Sendable {
         self.call = call
         arena = Array(ranges.ranges)
         let (before, after) = (function.states(of: 0..<call), function.states(of: call..<function.calls.count))
-        states = before.intersection(after).sorted()
+        let outputs = function.outputs.compactMap { output in
+            if case .state(let index) = output.operand.storage { index } else { nil }
+        }
+        states = before.intersection(after.union(outputs)).sorted()
         byteCount =
             try arena.reduce(0) { $0 + $1.count }
             + states.reduce(0) { try $0 + function.states[$1].port.byteCount(in: function.name) }

@@ -44,6 +44,16 @@ public struct CalibrationSamples: Sendable {
     public let isDivided: Bool
     /// The inputs and states that other parts made over the samples (`LinkedSamples`).
     var linked: Set<String> = []
+    /// The memory for values of the samples.
+    private(set) var memory = SampleMemory()
+
+    /// Bounds the memory for values of the samples, of which a file has the rest.
+    /// - Parameter bytes: nil for a quarter of the machine's memory, at most 512 MiB.
+    public mutating func limitMemory(_ bytes: Int?) {
+        memory = SampleMemory(limit: bytes ?? SampleMemory.defaultLimit)
+    }
+
+    mutating func share(_ memory: SampleMemory) { self.memory = memory }
 
     /// Creates samples from tensors; nil if none of them is an input of the part.
     /// - Parameter shared: the numbers of dimensions that other parts' inputs have, for those that the part's own leave open.

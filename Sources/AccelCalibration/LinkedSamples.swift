@@ -4,12 +4,19 @@ public import AccelTensors
 extension CalibrationSamples {
     /// Returns samples of all parts that a file has inputs for, or whose inputs other parts make: an encoder's output is what the keys
     /// and values of the decoder's cross attention are made from, and these are states of the decoder.
+    /// - Parameter memory: the most bytes of values of samples in memory, beyond which a file has them; nil for a quarter of the
+    ///   machine's, at most 512 MiB.
     /// - Throws: `RequestError` if tensors do not fit the inputs, or if one is missing.
     public static func all(
-        _ tensors: [StoredTensor], for parts: [Program], file: String, threads: Int
+        _ tensors: [StoredTensor], for parts: [Program], file: String, memory: Int? = nil, threads: Int
     ) throws -> [CalibrationSamples] {
+        let memory = SampleMemory(limit: memory ?? SampleMemory.defaultLimit)
         guard parts.contains(where: { !$0.interface.links.isEmpty || !$0.encoderStates.isEmpty }) else {
-            return try parts.compactMap { try CalibrationSamples(tensors, for: $0, file: file) }
+            return try parts.compactMap { part in
+                var samples = try CalibrationSamples(tensors, for: part, file: file)
+                samples?.share(memory)
+                return samples
+            }
         }
         let prefix = NamedTensors(tensors, file: file).isGolden ? "in." : ""
         var shared: [String: Int] = [:]
@@ -24,6 +31,7 @@ extension CalibrationSamples {
             tensors += made.compactMap { name in links[name]?.stored(name: prefix + name) }
             guard var samples = try CalibrationSamples(tensors, for: part, file: file, shared: shared) else { continue }
             samples.linked = Set(made)
+            samples.share(memory)
             found.append(samples)
             guard links.wants(anythingOf: part) else { continue }
             let run = try SampleRun(samples, threads: threads)

@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// The outputs of a run, to compare other runs of the same samples with. None are kept in memory beyond the window of a `SampleStore`.
+/// The outputs of a run, to compare other runs of the same samples with. None are kept in memory beyond the limit of a `SampleStore`.
 final class ReferenceOutputs: Sendable {
     private struct Output: Sendable {
         let name: String
@@ -10,11 +10,12 @@ final class ReferenceOutputs: Sendable {
         let shape: Shape
     }
     private let outputs: [[Output]]
-    private let store = SampleStore()
+    private let store: SampleStore
 
     /// Runs the samples from where they are to the end.
     init(of run: SampleRun) throws {
-        let store = store
+        let store = SampleStore(in: run.memory)
+        self.store = store
         outputs = try run.finish { chunk, tensors in
             try store.store(chunk, count: tensors.reduce(0) { $0 + $1.bytes.count }) { target in
                 var place = 0

@@ -31,9 +31,12 @@ final class SampleRun {
     let rows: [[Int]?]
     /// The weights' names, by index in the program that all chunks share.
     private let weightNames: [String]
+    private let runWeights: RunWeights
     private let lanes: [ExecutorLane]
     /// The values of each chunk at the weight that was reached.
     private let store: SampleStore
+    /// The memory for values of samples.
+    let memory: SampleMemory
     /// The weight that all chunks have reached; nil for the beginning.
     private var reached: Int?
     private var live: [Int: [LiveMemory]] = [:]
@@ -41,23 +44,27 @@ final class SampleRun {
     /// Prepares the run.
     /// - Parameters:
     ///   - held: bytes of other data that are in memory at the same time.
-    ///   - window: the memory for values between two weights, in bytes; a file has the rest.
+    ///   - memory: the memory for values between two weights; nil for that of the samples. A file has the rest.
     /// - Throws: `RequestError` (unavailable) if a chunk of the samples does not fit into the remaining memory.
     init(
-        _ samples: CalibrationSamples, besides held: Int = 0, window: Int = SampleStore.window, threads: Int
+        _ samples: CalibrationSamples, besides held: Int = 0, memory: SampleMemory? = nil, threads: Int
     ) throws {
-        store = SampleStore(limit: window)
+        let memory = memory ?? samples.memory
+        self.memory = memory
+        store = SampleStore(in: memory)
         self.threads = threads
         // All chunks share one copy of the weights, and those of one size a function.
         let sizes = samples.chunks.map(\.bindings)
         let distinct = sizes.distinct
         functionOfChunk = sizes.map { size in distinct.firstIndex(of: size) ?? 0 }
         let frozen = try distinct.map { try samples.part.freezing($0) }
-        let program = try Recipe(default: Codecs.codec("stored")).compressing(frozen, threads: threads).planned()
+        let (compressed, runWeights) = try RunWeights.weights(of: frozen, threads: threads)
+        let program = try compressed.planned()
         functions = program.functions
         let laneCount = max(1, min(threads, samples.chunks.count))
         let largest = program.functions.map(\.arenaBytes).max() ?? 0
-        arenaBytes = largest * laneCount
+        arenaBytes = MachineMemory.sum([largest * laneCount, runWeights.largestBytes])
+        self.runWeights = runWeights
         weightNames = program.weights.map(\.name)
         let calls = program.functions.map { function in
             function.calls.indices.filter { function.calls[$0].multipliedWeight != nil }
@@ -87,7 +94,7 @@ final class SampleRun {
             let live = try live(at: weight).map(\.byteCount)
             return MachineMemory.sum(functionOfChunk.map { live[$0] })
         }
-        arenaBytes = MachineMemory.sum([arenaBytes, min(values.max() ?? 0, window)])
+        arenaBytes = MachineMemory.sum([arenaBytes, min(values.max() ?? 0, memory.limit)])
         try MachineMemory.require(
             MachineMemory.sum([arenaBytes, held]),
             for: "calibration with \(samples.count) samples of \(samples.part.name)")
@@ -99,8 +106,52 @@ final class SampleRun {
 
     /// Replaces the weight with the name of `tensor` in all samples, from here on.
     func replace(_ tensor: CompressedTensor) throws {
+        runWeights.forget(tensor.name)
+        try put(tensor)
+    }
+
+    private func put(_ tensor: CompressedTensor) throws {
         guard let index = weightNames.firstIndex(of: tensor.name) else { return }
         for lane in lanes { try lane.replace(weight: index, by: tensor) }
+    }
+
+    /// Decodes the weights that calls between two weights read, and gives all others back.
+    /// - Parameters:
+    ///   - start: nil for the beginning.
+    ///   - end: the number of weights for the end.
+    private func hold(from start: Int?, to end: Int) throws {
+        let names = functions.indices.map { weightsRead(by: $0, from: start, to: end) }
+        try runWeights.hold(names.reduce(into: Set()) { $0.formUnion($1) }, threads: threads, replace: put)
+    }
+
+    private func weightsRead(by function: Int, from start: Int?, to end: Int) -> Set<String> {
+        Set(
+            functions[function].weights(of: place(of: start, in: function)..<place(of: end, in: function)).map {
+                weightNames[$0]
+            })
+    }
+
+    /// The call of a function that multiplies a weight; 0 for the beginning, and the number of calls behind the last weight.
+    private func place(of weight: Int?, in function: Int) -> Int {
+        guard let weight else { return 0 }
+        return weight < weights.count ? calls[function][weight] : functions[function].calls.count
+    }
+
+    /// The weights before which a run from one weight to another pauses, so that few decoded weights are in memory at a time.
+    private func pauses(from start: Int?, to end: Int) -> [Int] {
+        guard !functions.isEmpty else { return [] }
+        var (pauses, held) = ([Int](), Set<String>())
+        var last = start
+        for next in (start.map { $0 + 1 } ?? 0)..<(end + 1) {
+            let read = weightsRead(by: 0, from: last, to: next)
+            if let last, last != start, !held.isEmpty, !runWeights.mayHold(held.union(read)) {
+                pauses.append(last)
+                held = []
+            }
+            held.formUnion(read)
+            last = next
+        }
+        return pauses
     }
 
     /// Returns whether a weight is multiplied with the same vectors as the previous weight.
@@ -149,22 +200,37 @@ final class SampleRun {
     func run(to weight: Int) throws {
         if let reached, reached > weight { restart() }
         guard reached != weight else { return }
-        let values = try live(at: weight)
-        _ = try forEachChunk { chunk, executor in
-            let function = functionOfChunk[chunk]
-            try run(chunk, on: executor, to: calls[function][weight])
-            let live = values[function]
-            try store.store(chunk, count: live.byteCount) { try executor.save(live, to: $0) }
+        for stop in pauses(from: reached, to: weight) + [weight] {
+            try advance(from: reached, store, to: stop, store)
+            reached = stop
         }
-        reached = weight
+    }
+
+    /// Runs all samples from a weight, with the values in a store, to another one.
+    private func advance(from start: Int?, _ values: SampleStore, to weight: Int, _ target: SampleStore) throws {
+        let saved = try live(at: weight)
+        try hold(from: start, to: weight)
+        _ = try forEachChunk(from: start) { chunk, executor in
+            let function = functionOfChunk[chunk]
+            try run(chunk, from: start, values, on: executor, to: calls[function][weight])
+            let live = saved[function]
+            try target.store(chunk, count: live.byteCount) { try executor.save(live, to: $0) }
+        }
     }
 
     /// Runs all samples from the weight that they have reached, or from the beginning, to the end. They stay at the weight.
     /// - Parameter body: receives the outputs of each chunk. Several threads call it.
     func finish<Result: Sendable>(_ body: @Sendable (_ chunk: Int, [StoredTensor]) throws -> Result) throws -> [Result]
     {
-        try forEachChunk { chunk, executor in
-            try run(chunk, on: executor, to: functions[functionOfChunk[chunk]].calls.count)
+        var (start, values) = (reached, store)
+        let passing = SampleStore(in: memory)
+        for stop in pauses(from: reached, to: weights.count) {
+            try advance(from: start, values, to: stop, passing)
+            (start, values) = (stop, passing)
+        }
+        try hold(from: start, to: weights.count)
+        return try forEachChunk(from: start) { [start, values] chunk, executor in
+            try run(chunk, from: start, values, on: executor, to: functions[functionOfChunk[chunk]].calls.count)
             return try body(chunk, executor.results)
         }
     }
@@ -174,28 +240,31 @@ final class SampleRun {
         guard let reached else { return }
         let executor = try lanes[0].executor(of: functionOfChunk[chunk])
         let call = calls[functionOfChunk[chunk]][reached]
-        try run(chunk, on: executor, to: call)
+        try run(chunk, from: reached, store, on: executor, to: call)
         executor.forEachVector(ofCall: call, body)
     }
 
-    /// Continues a chunk from where all have stopped.
-    private func run(_ chunk: Int, on executor: Executor, to end: Int) throws {
+    /// Continues a chunk from a weight, with the values in a store.
+    private func run(
+        _ chunk: Int, from weight: Int?, _ values: SampleStore, on executor: Executor, to end: Int
+    ) throws {
         let function = functionOfChunk[chunk]
-        let start = reached.map { calls[function][$0] } ?? 0
+        let start = place(of: weight, in: function)
         try executor.start(with: inputs[chunk])
-        if let reached {
-            let live = try live(at: reached)[function]
-            try store.read(chunk, count: live.byteCount) { try executor.restore(live, from: $0) }
+        if let weight {
+            let live = try live(at: weight)[function]
+            try values.read(chunk, count: live.byteCount) { try executor.restore(live, from: $0) }
         }
         try executor.beginStates(of: start..<end, with: states[chunk])
         for call in start..<end { try executor.step(call) }
     }
 
+    /// - Parameter start: the weight that all chunks begin at; nil for the beginning.
     private func forEachChunk<Result: Sendable>(
-        _ body: (_ chunk: Int, _ executor: Executor) throws -> Result
+        from start: Int?, _ body: (_ chunk: Int, _ executor: Executor) throws -> Result
     ) throws -> [Result] {
         // Made before threads ask for them.
-        if let reached { _ = try live(at: reached) }
+        if let start { _ = try live(at: start) }
         // Each lane is used by one thread at a time, and what the body reads of this run does not change meanwhile.
         nonisolated(unsafe) let (run, body) = (self, body)
         let free = Locked(Array(lanes.indices))
@@ -212,6 +281,15 @@ final class SampleRun {
         let found = try functions.indices.map { try LiveMemory(of: functions[$0], before: calls[$0][weight]) }
         live[weight] = found
         return found
+    }
+}
+
+extension FunctionPlan {
+    /// The indices of the weights that some calls read.
+    fileprivate func weights(of range: Range<Int>) -> [Int] {
+        calls[range].flatMap(\.inputs).compactMap { operand in
+            if case .weight(let index) = operand.storage { index } else { nil }
+        }
     }
 }
 

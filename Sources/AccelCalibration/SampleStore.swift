@@ -11,19 +11,18 @@ final class SampleStore: Sendable {
     }
     private struct State {
         var places: [Int: Place] = [:]
-        var held = 0
         var file: ScratchFile?
     }
-    private let limit: Int
-    private let state: Locked<State>
+    private let memory: SampleMemory
+    private let state = Locked(State())
 
-    /// The memory that values of samples take before a file has the rest, in bytes.
-    static let window = 256 << 20
+    /// - Parameter memory: the memory for values, of which a file has the rest.
+    init(in memory: SampleMemory) { self.memory = memory }
 
-    /// - Parameter limit: bytes in memory.
-    init(limit: Int = window) {
-        self.limit = limit
-        state = Locked(State())
+    deinit {
+        state.withLock { state in
+            for case .memory(let buffer) in state.places.values { memory.giveBack(buffer.bytes.count) }
+        }
     }
 
     /// Stores the bytes that `fill` writes, in place of those that the number had.
@@ -31,13 +30,18 @@ final class SampleStore: Sendable {
         let buffer = try state.withLock { state -> ByteBuffer? in
             if case .memory(let buffer)? = state.places[number] {
                 if buffer.bytes.count == count { return buffer }
-                state.held -= buffer.bytes.count
+                memory.giveBack(buffer.bytes.count)
                 state.places[number] = nil
             }
             if case .file? = state.places[number] { return nil }
-            guard state.held + count <= limit else { return nil }
-            let buffer = try ByteBuffer(allocating: count, for: "the values of samples")
-            state.held += count
+            guard memory.take(count) else { return nil }
+            let buffer: ByteBuffer
+            do {
+                buffer = try ByteBuffer(allocating: count, for: "the values of samples")
+            } catch {
+                memory.giveBack(count)
+                throw error
+            }
             state.places[number] = .memory(buffer)
             return buffer
         }

@@ -46,6 +46,9 @@ public struct Conversion: Sendable {
     public var samples: SampleFile?
     /// A text that samples are made of, in place of samples.
     public var sampleText: TextSamples?
+    /// The most bytes of values of samples in memory, beyond which a file has them; nil for a quarter of the machine's, at most 512 MiB.
+    /// Results do not depend on it.
+    public var sampleMemory: Int?
     /// The importance of columns, in place of samples, for schemes with `method=weighted`.
     public var importance: ImportanceMatrix?
     /// Patterns of tensor names that may stay unused. Sorted, without duplicates.

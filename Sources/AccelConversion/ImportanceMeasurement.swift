@@ -17,7 +17,7 @@ extension Conversion {
             throw RequestError("an importance matrix is measured on samples")
         }
         let parts = try CalibrationSamples.all(
-            file.tensors, for: model.programs, file: file.path, threads: threads)
+            file.tensors, for: model.programs, file: file.path, memory: sampleMemory, threads: threads)
         guard !parts.isEmpty else {
             throw model.programs.noInput(among: file.tensors, file: file.path)
         }

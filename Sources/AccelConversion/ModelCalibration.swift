@@ -57,7 +57,8 @@ struct ModelCalibration {
         // Of a part's ports, states can be given too.
         try SampleInputs(file.tensors, file: file.path)
             .refuseMisspelt(besides: parts.flatMap { $0.inputs.map(\.name) + $0.states.map(\.name) })
-        samples = try CalibrationSamples.all(file.tensors, for: parts, file: file.path, threads: threads)
+        samples = try CalibrationSamples.all(
+            file.tensors, for: parts, file: file.path, memory: request.sampleMemory, threads: threads)
         self.file = file.path
         guard !samples.isEmpty else {
             throw parts.noInput(among: file.tensors, file: file.path)

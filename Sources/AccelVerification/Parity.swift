@@ -21,6 +21,9 @@ public struct Parity: Sendable {
         public var profile: DeviceProfile?
         /// The threads that decode weights and run kernels. Results do not depend on it.
         public var threads: Int
+        /// The most bytes of values of samples in memory, beyond which a file has them; nil for a quarter of the machine's, at most
+        /// 512 MiB.
+        public var sampleMemory: Int?
         /// Rank weights by what they cost the outputs, with the rules that would help; without effect for a format whose weights all
         /// have one scheme.
         public var ranksWeights = true

@@ -70,7 +70,7 @@ extension StoredTensor {
 
     /// Checks that the elements of some rows are finite.
     /// - Throws: `FormatError` naming tensor and index of the first one that is not.
-    func checkFinite(_ rows: Range<Int>) throws { try forEachFiniteRow(rows) { _, _ in } }
+    package func checkFinite(_ rows: Range<Int>) throws { try forEachFiniteRow(rows) { _, _ in } }
 
     /// Calls `body` with the elements in place; does nothing and returns false unless they are aligned float32.
     private func withFloatsInPlace(_ body: (UnsafeBufferPointer<Float>) -> Void) -> Bool {

@@ -11,7 +11,7 @@ import Testing
 struct SampleMemoryTests {
     @Test("values beyond the window are in a file, with the same bytes")
     func store() throws {
-        let store = SampleStore(limit: 100)
+        let store = SampleStore(in: SampleMemory(limit: 100))
         func fill(_ number: Int, _ count: Int, _ value: UInt8) throws {
             try store.store(number, count: count) { $0.initializeMemory(as: UInt8.self, repeating: value) }
         }
@@ -25,16 +25,17 @@ struct SampleMemoryTests {
         for number in 0..<5 { #expect(try value(number, 30 + 10 * number) == [UInt8(10 + number)]) }
     }
 
-    @Test("memory does not grow with the samples, and the window changes no bit", arguments: [0, 1 << 12, 1 << 28])
+    @Test("memory does not grow with the samples, and their limit changes no bit", arguments: [0, 1 << 12, 1 << 28])
     func window(bytes: Int) throws {
         let digits = try Digits()
         let (few, many) = (try digits.samples(0..<32), try digits.samples(0..<96))
         let (one, three) = (
-            try SampleRun(few[0], window: bytes, threads: 2).arenaBytes,
-            try SampleRun(many[0], window: bytes, threads: 2).arenaBytes
+            try SampleRun(few[0], memory: SampleMemory(limit: bytes), threads: 2).arenaBytes,
+            try SampleRun(many[0], memory: SampleMemory(limit: bytes), threads: 2).arenaBytes
         )
         #expect(three >= one && three - one <= bytes)
-        let (usual, run) = (try SampleRun(many[0], threads: 1), try SampleRun(many[0], window: bytes, threads: 2))
+        let usual = try SampleRun(many[0], threads: 1)
+        let run = try SampleRun(many[0], memory: SampleMemory(limit: bytes), threads: 2)
         #expect(run.chunks.count > 2)
         for weight in run.weights.indices {
             try usual.run(to: weight)

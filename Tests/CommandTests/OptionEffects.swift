@@ -279,6 +279,7 @@ extension OptionEffect {
     /// Options whose effect a run of one machine does not show, and what does.
     static let elsewhere: [(option: String, reason: String)] = [
         ("threads", "no output depends on it, which the same law says of every command"),
+        ("memory", "no output depends on it: SampleMemoryTests and PeakMemoryTests"),
         ("cache-durability", "what a power cut leaves: the replay of one shows it"),
         ("offline", "no request is made: HubModelTests"),
         ("remote-read-only", "what a server is told: RemoteCacheTests"),

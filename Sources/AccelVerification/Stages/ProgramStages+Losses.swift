@@ -68,6 +68,7 @@ extension ProgramStages {
                 guard let run = try CalibrationSamples(tensors, for: program, file: "the inputs") else { continue }
                 if samples == nil { samples = run } else { samples?.add(run) }
             }
+            samples?.limitMemory(options.sampleMemory)
             guard let samples else { continue }
             if found.ranked.isEmpty {
                 found.runs = (count, feeds.count)

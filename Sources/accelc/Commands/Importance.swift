@@ -16,6 +16,7 @@ enum ImportanceCommand: Command {
     static let options = [
         output, samples, ConversionArguments.sampleCount.option.needing([], isCommon: true),
         ConversionArguments.sampleLength.option.needing([], isCommon: true),
+        ConversionArguments.memory.option.needing([]),
         ConversionArguments.configuration.option, ConversionArguments.ignoredFields.option,
         ConversionArguments.adapter.option,
     ]
@@ -27,6 +28,7 @@ enum ImportanceCommand: Command {
         conversion.ignoredFields = arguments.all(ConversionArguments.ignoredFields.option)
         conversion.adapters = try arguments.adapters
         try conversion.takeSamples(samples, arguments)
+        conversion.sampleMemory = try arguments.bytes(ConversionArguments.memory.option)
         let (count, remark) = try conversion.writeImportance(to: output, threads: console.threads)
         remark.map { console.note("note: \($0)") }
         console.summary("\(output): the inputs of \(Wording.count(count, "weight"))")

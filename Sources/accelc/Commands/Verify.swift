@@ -73,6 +73,7 @@ enum VerifyCommand: Command {
         ConversionArguments.interface.option.needing([.option("against")]), inputs,
         ConversionArguments.sampleCount.option.needing([.option("inputs")]),
         ConversionArguments.sampleLength.option.needing([.option("inputs")]),
+        ConversionArguments.memory.option.needing([.option("inputs"), .option("golden")]),
         golden, seed, Evaluation.text, Evaluation.context, Evaluation.chunks, CacheChoice.folder, only, budget,
         minimumSQNR,
         ProfileArguments.profile, selfTest,
@@ -122,6 +123,8 @@ enum VerifyCommand: Command {
             stages: stages, inputs: try inputSource(arguments, for: original ?? source),
             budget: try limits(arguments, stages), profile: ProfileArguments.profile(arguments),
             threads: console.threads)
+        options.sampleMemory = try arguments.bytes(ConversionArguments.memory.option)
+        if case .file(let file) = options.inputs { file.remark.map { console.note("note: \($0)") } }
         options.ranksWeights = source.format.exporter?.mixesSchemes ?? true
         if let exporter = source.format.exporter {
             options.isExpressible = { exporter.unsupportedReason(of: $0, shape: $1) == nil }

@@ -89,6 +89,11 @@ enum ConversionArguments {
         "sample-length", .integer(2...1_000_000), in: .calibration, "the most tokens of a sample of a text",
         default: "\(TextSamples.defaultLength)", needs: [.option("calibrate")]
     ).setting(.samples)
+    static let memory = Option(
+        "memory", .text("SIZE"), in: .calibration,
+        "the most memory for values of samples, e.g. 512MB. A temporary file has the rest (default: a quarter of the machine's, "
+            + "at most 512MiB)", needs: [.option("calibrate")]
+    ).setting(nil) { $0.sampleMemory = try $1.bytes($2) }
     static let importance = Option(
         "importance", .input("FILE"), in: .calibration,
         "an importance matrix of llama.cpp (GGUF or .dat). It replaces calibration data for schemes with method=weighted"
@@ -125,7 +130,7 @@ enum ConversionArguments {
     static let all =
         [
             adapter, parts, shape, shapeFrom, logits, compress, recipe, activations, calibrate, sampleCount,
-            sampleLength, importance, states, configuration, ignoredFields, ignoredTensors, interface, strict,
+            sampleLength, memory, importance, states, configuration, ignoredFields, ignoredTensors, interface, strict,
         ] + TargetArguments.all
     static let options = all.map(\.option)
 
@@ -185,6 +190,16 @@ extension Conversion {
 }
 
 extension Arguments {
+    /// The number of bytes of an option's size; nil without the option.
+    /// - Throws: `RequestError` for another form.
+    func bytes(_ option: Option) throws -> Int? {
+        guard let text = self[option] else { return nil }
+        guard let bytes = Text.parseBytes(text) else {
+            throw RequestError("--\(option.name) \(text): \(Text.sizeForm)")
+        }
+        return bytes
+    }
+
     /// The samples of a text; nil for a file of tensors.
     /// - Throws: `RequestError` for options of samples without a text.
     func textSamples(_ path: String) throws -> TextSamples? {
