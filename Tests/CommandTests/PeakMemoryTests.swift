@@ -11,50 +11,12 @@
     /// A peak holds the mapped pages of the package, which do not grow, so that a sum of what grows is visible in it.
     @Suite("Memory of commands")
     struct PeakMemoryTests {
-        struct Failure: Error { let words: String }
+        private typealias Failure = PeakMemory.Failure
 
         /// Runs the tool and returns its peak memory in bytes.
         private func peak(
             _ words: [String], of executable: String = CommandRunner.executable.path, in folder: String
-        ) throws -> Int {
-            // The shell becomes the tool, in its folder.
-            let script = "cd \"$0\" && exec \"$@\""
-            let arguments = ["/bin/sh", "-c", script, folder, executable] + words
-            var actions = posix_spawn_file_actions_t()
-            posix_spawn_file_actions_init(&actions)
-            defer { posix_spawn_file_actions_destroy(&actions) }
-            posix_spawn_file_actions_addopen(&actions, 1, "\(folder)/.stdout", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
-            posix_spawn_file_actions_adddup2(&actions, 1, 2)
-            var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-            defer { for pointer in pointers { free(pointer) } }
-            let environment = ["ACCELC_CACHE=\(folder)/.cache", "HOME=\(folder)"]
-            var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
-            defer { for variable in variables { free(variable) } }
-            var process: pid_t = 0
-            guard posix_spawn(&process, arguments[0], &actions, nil, &pointers, &variables) == 0 else {
-                throw Failure(words: "\(arguments[0]) does not start")
-            }
-            // The peak of its own memory: the system's figure for a child (ru_maxrss) begins with the memory of the process that it was
-            // made by.
-            var (status, peak): (CInt, Int) = (0, 0)
-            while true {
-                let text = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
-                if let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }) {
-                    peak = max(
-                        peak,
-                        line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) }
-                            ?? 0)
-                }
-                let ended = waitpid(process, &status, WNOHANG)
-                if ended == process { break }
-                guard ended == 0 || errno == EINTR else { throw Failure(words: "waitpid") }
-                usleep(500)
-            }
-            guard status == 0 else {
-                throw Failure(words: (try? String(contentsOfFile: "\(folder)/.stdout", encoding: .utf8)) ?? "\(status)")
-            }
-            return peak * 1024
-        }
+        ) throws -> Int { try PeakMemory.peak(words, of: executable, in: folder) }
 
         /// Writes tokens I64[rows, count], each below the vocabulary of the fixture.
         private func tokens(_ rows: Int, _ count: Int, in folder: String) throws -> String {
@@ -145,6 +107,25 @@
                 #expect(long.own > short.own)
                 let grown = long.peak - short.peak
                 #expect(grown <= (long.own - short.own) * 5 / 4 + 4 << 20, "\(grown) bytes for \(long.own - short.own)")
+            }
+        }
+
+        @Test("convert: 4 times the samples take no more memory for their values than is given")
+        func calibrated() throws {
+            try withTemporaryFolder { folder in
+                func run(_ rows: Int, _ memory: String) throws -> Int {
+                    let words = [
+                        "convert", Fixtures.path("llama_llama3"), "--shape", "batch=1,tokens=1,cache=8", "--compress",
+                        "int4:block=channel,method=gptq", "--calibrate", try tokens(rows, 480, in: folder), "--memory",
+                        memory,
+                        "--no-cache", "-q", "-o", "c.accelpkg",
+                    ]
+                    return try peak(words, in: folder)
+                }
+                let (small, large) = (try run(64, "1MB"), try run(256, "1MB"))
+                #expect(Double(large) <= 1.1 * Double(small), "\(large) and \(small) bytes")
+                // With more memory the values are in it: the law can fail.
+                #expect(Double(try run(256, "1GB")) > 1.2 * Double(small))
             }
         }
 
