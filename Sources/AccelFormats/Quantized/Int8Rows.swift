@@ -63,7 +63,12 @@ struct Int8Rows: Sendable {
         ) {
             let (scales, zeros) = (try scales(), try zeros?())
             let stored = isWhole ? scales : tiles.inRows(scales)
-            guard !isSymmetric else { return [tensor.bytes, ByteView(stored)] }
+            guard !isSymmetric else {
+                if let index = tensor.bytes.withBytes({ $0.firstIndex(of: 128) }) {
+                    throw tensor.error("is -128, which is no code of the tool that wrote it", index: index)
+                }
+                return [tensor.bytes, ByteView(stored)]
+            }
             let rows = zeros.map { isWhole ? $0 : tiles.inRows($0) } ?? stored.map { _ in Int8(0) }
             return [tensor.bytes, ByteView(stored), ByteView(rows)]
         }
