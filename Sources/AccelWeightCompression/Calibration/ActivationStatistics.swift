@@ -18,6 +18,7 @@ public final class ActivationStatistics: Sendable {
     /// Vectors excluded from the means, for the judgement of methods.
     public let heldOut: HeldOutVectors
     private let factors = Locked<[FeedbackOrder: FeedbackFactor]>([:])
+    private let knownDigest = Locked<Digest?>(nil)
 
     /// Creates statistics from finished means.
     /// - Parameters:
@@ -43,8 +44,16 @@ public final class ActivationStatistics: Sendable {
         (moments, drift, heldOut) = ([], [], HeldOutVectors())
     }
 
-    /// The digest of all values, for cache keys.
+    /// The digest of all values, for cache keys. It is computed at the first call and kept.
     public var digest: Digest {
+        knownDigest.withLock { known in
+            let digest = known ?? computedDigest
+            known = digest
+            return digest
+        }
+    }
+
+    private var computedDigest: Digest {
         var values = [
             ("moments", moments), ("drift", drift), ("held", heldOut.vectors), ("held drift", heldOut.drifts),
         ]

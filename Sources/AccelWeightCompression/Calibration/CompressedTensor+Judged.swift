@@ -8,6 +8,10 @@ extension CompressedTensor {
     public static func compressing(
         _ source: StoredTensor, with codec: any WeightCodec, judgedBy statistics: ActivationStatistics, threads: Int
     ) throws -> (tensor: CompressedTensor, distortion: Distortion) {
+        if codec.method == .gptq, let order = (codec as? any FeedbackCodec)?.feedbackOrder(source.shape) {
+            // On all threads, before each of them asks for it.
+            _ = statistics.factor(order, threads: threads)
+        }
         let made = try compressing(source, with: codec, given: statistics, threads: threads)
         guard codec.method == .gptq, !statistics.heldOut.vectors.isEmpty else { return made }
         let plain = try compressing(source, with: codec.dataFree, threads: threads)

@@ -1,3 +1,4 @@
+import AccelTensors
 import CAccelKernels
 
 /// Shifts the targets of error feedback, so that a weight compensates for the errors of the weights before it.
@@ -21,12 +22,17 @@ final class DriftCorrection: Sendable {
     private var columns: Int { order.count }
 
     /// - Parameter upper: returns an element of U by row and column.
-    init(_ drift: [Float], order: [Int32], pivots: [Float], upper: (Int, Int) -> Float) {
+    init(
+        _ drift: [Float], order: [Int32], pivots: [Float], threads: Int, upper: @Sendable (Int, Int) -> Float
+    ) {
         (self.order, self.pivots) = (order, pivots)
         let (columns, width) = (order.count, Self.width)
         let panels = (columns + width - 1) / width
         self.drift = Self.packed(panels * columns * width) { target in
-            for panel in 0..<panels {
+            // Safe: each piece writes its own panel.
+            nonisolated(unsafe) let target = target
+            // The body does not throw, so neither does the loop.
+            try? Parallel.forEach(panels, threads: threads) { panel in
                 for row in 0..<columns {
                     for slot in 0..<min(width, columns - panel * width) {
                         target[(panel * columns + row) * width + slot] =
@@ -36,7 +42,8 @@ final class DriftCorrection: Sendable {
             }
         }
         after = Self.packed(Self.start(ofPanel: panels, columns)) { target in
-            for panel in 0..<panels {
+            nonisolated(unsafe) let target = target
+            try? Parallel.forEach(panels, threads: threads) { panel in
                 let start = Self.start(ofPanel: panel, columns)
                 for column in min((panel + 1) * width, columns)..<columns {
                     for slot in 0..<width {
@@ -112,16 +119,28 @@ final class DriftCorrection: Sendable {
 
     /// Solves x U^T = moves within one panel.
     private func solve(_ moves: UnsafeMutablePointer<Float>, rows: Int, _ panel: Range<Int>) {
-        let width = Self.width
-        within.withUnsafeBufferPointer { within in
-            for row in 0..<rows {
-                let line = moves + row * columns
-                for position in panel.reversed() {
-                    var value = line[position]
-                    for later in position + 1..<max(panel.upperBound, position + 1) {
-                        value -= line[later] * within[position * width + later % width]
+        let (columns, width, count) = (columns, Self.width, panel.count)
+        withUnsafeTemporaryAllocation(of: Lanes.self, capacity: width) { memory in
+            guard let lines = memory.baseAddress else { return }
+            within.withUnsafeBufferPointer { within in
+                guard let within = within.baseAddress.map({ $0 + panel.lowerBound * width }) else { return }
+                // Sixteen rows at once.
+                for first in stride(from: 0, to: rows, by: Lanes.scalarCount) {
+                    let filled = min(Lanes.scalarCount, rows - first)
+                    let corner = moves + (first * columns + panel.lowerBound)
+                    for slot in 0..<count {
+                        var line = Lanes.zero
+                        for lane in 0..<filled { line[lane] = corner[lane * columns + slot] }
+                        lines[slot] = line
                     }
-                    line[position] = value
+                    for slot in (0..<count).reversed() {
+                        var value = lines[slot]
+                        for later in slot + 1..<max(count, slot + 1) {
+                            value -= lines[later] * within[slot * width + later]
+                        }
+                        lines[slot] = value
+                        for lane in 0..<filled { corner[lane * columns + slot] = value[lane] }
+                    }
                 }
             }
         }

@@ -55,13 +55,21 @@ final class FeedbackFactor: Sendable {
         var damping = Self.damping * (mean > 0 ? mean : 1)
         // With columns in reverse order, U is the transpose of a Cholesky factor.
         func fill() {
+            guard let start = values.baseAddress else { return }
             statistics.moments.withUnsafeBufferPointer { moments in
-                for row in 0..<size {
-                    let from = Int(order[size - 1 - row]) * size
-                    for column in 0...row {
-                        values[row * size + column] = Double(moments[from + Int(order[size - 1 - column])])
+                // Safe: each piece writes its own rows.
+                nonisolated(unsafe) let (target, moments) = (start, moments)
+                let damping = damping
+                let rowsAtOnce = 32
+                // The body does not throw, so neither does the loop.
+                try? Parallel.forEach((size + rowsAtOnce - 1) / rowsAtOnce, threads: threads) { piece in
+                    for row in piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, size) {
+                        let from = Int(order[size - 1 - row]) * size
+                        for column in 0...row {
+                            target[row * size + column] = Double(moments[from + Int(order[size - 1 - column])])
+                        }
+                        target[row * size + row] += damping
                     }
-                    values[row * size + row] += damping
                 }
             }
         }
@@ -81,13 +89,18 @@ final class FeedbackFactor: Sendable {
         let panels = [Float](unsafeUninitializedCapacity: Self.start(ofPanel: count)) { target, filled in
             filled = Self.start(ofPanel: count)
             target.initialize(repeating: 0)
-            for column in 0..<size {
-                let (panel, slot) = (column / width, column % width)
-                let mirrored = size - 1 - column
-                let pivot = values[mirrored * (size + 1)]
-                let start = Self.start(ofPanel: panel)
-                for row in 0...column {
-                    target[start + row * width + slot] = Float(values[(size - 1 - row) * size + mirrored] / pivot)
+            guard let target = target.baseAddress, let values = values.baseAddress else { return }
+            // Safe: each piece writes its own panel.
+            nonisolated(unsafe) let (panels, factor) = (target, values)
+            try? Parallel.forEach(count, threads: threads) { panel in
+                let start = panels + Self.start(ofPanel: panel)
+                for row in 0..<min((panel + 1) * width, size) {
+                    let line = factor + (size - 1 - row) * size
+                    for column in max(row, panel * width)..<min((panel + 1) * width, size) {
+                        let mirrored = size - 1 - column
+                        let pivot = factor[mirrored * (size + 1)]
+                        start[row * width + column - panel * width] = Float(line[mirrored] / pivot)
+                    }
                 }
             }
         }
@@ -95,7 +108,7 @@ final class FeedbackFactor: Sendable {
         correction =
             statistics.drift.isEmpty
             ? nil
-            : DriftCorrection(statistics.drift, order: order, pivots: pivots) { row, column in
+            : DriftCorrection(statistics.drift, order: order, pivots: pivots, threads: threads) { row, column in
                 panels[Self.start(ofPanel: column / width) + row * width + column % width]
             }
     }

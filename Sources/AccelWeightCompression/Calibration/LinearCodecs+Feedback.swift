@@ -34,14 +34,22 @@ extension WeightCodec {
     var reach: Int { method == .gptq ? LinearGridSearch.feedbackReach : 0 }
 }
 
-extension Int4Codec {
+/// A codec whose codes can be chosen by error feedback.
+protocol FeedbackCodec: WeightCodec {
+    /// The order of the columns of a weight.
+    func feedbackOrder(_ shape: Shape) -> FeedbackOrder
+}
+
+extension Int4Codec: FeedbackCodec {
+    func feedbackOrder(_ shape: Shape) -> FeedbackOrder { FeedbackOrder(group: blockSize(shape)) }
+
     func encoding(
         _ unit: Range<Int>, of source: StoredTensor, feedingBackBy statistics: ActivationStatistics,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
         let columns = source.shape.columns
         let (size, blocks) = (blockSize(source.shape), blocksPerRow(source.shape))
-        let factor = statistics.factor(FeedbackOrder(group: size), threads: 1)
+        let factor = statistics.factor(feedbackOrder(source.shape), threads: 1)
         let zeroBytes = Nibbles.byteCount(blocks)
         var zeros = [UInt8](repeating: 0, count: unit.count * blocks)
         return try zeros.withUnsafeMutableBufferPointer { zeros in
@@ -67,13 +75,15 @@ extension Int4Codec {
     }
 }
 
-extension Int8Codec {
+extension Int8Codec: FeedbackCodec {
+    func feedbackOrder(_ shape: Shape) -> FeedbackOrder { FeedbackOrder(group: 1) }
+
     func encoding(
         _ unit: Range<Int>, of source: StoredTensor, feedingBackBy statistics: ActivationStatistics,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
         let columns = source.shape.columns
-        let factor = statistics.factor(FeedbackOrder(group: 1), threads: 1)
+        let factor = statistics.factor(feedbackOrder(source.shape), threads: 1)
         let shared = isPerChannel ? nil : try sharedGrid(of: source)
         var grid = LinearFeedbackGrid(
             run: nil, search: search, importance: factor.byColumn(ActivationStatistics.floored(factor.pivots)),
@@ -84,6 +94,10 @@ extension Int8Codec {
             (target + row * columns).copyMemory(from: codes, byteCount: columns)
         }
     }
+}
+
+extension PaletteCodec: FeedbackCodec {
+    func feedbackOrder(_ shape: Shape) -> FeedbackOrder { FeedbackOrder(group: 1) }
 }
 
 extension StoredTensor {

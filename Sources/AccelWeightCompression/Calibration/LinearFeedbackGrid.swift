@@ -60,8 +60,12 @@ struct LinearFeedbackGrid: FeedbackGrid {
         code = clamped(code, nearest - reach, nearest + reach)
         // The reach may go beyond the grid.
         code = clamped(code, Lanes(repeating: low), Lanes(repeating: high))
-        return (SIMD16<Int32>(code), scale * (code - zero))
+        // The low bits of the sum are those of the code.
+        return (unsafeBitCast(code + Lanes(repeating: Self.rounder), to: SIMD16<Int32>.self), scale * (code - zero))
     }
+
+    /// 1.5 * 2^23: the sum with a float32 below 2^22 is rounded to an integer.
+    private static let rounder: Float = 12_582_912
 
     @inline(__always)
     private func clamped(_ x: Lanes, _ low: Float, _ high: Float) -> Lanes {
@@ -76,7 +80,7 @@ struct LinearFeedbackGrid: FeedbackGrid {
     }
     @inline(__always)
     private func rounded(_ x: Lanes) -> Lanes {
-        let rounder = Lanes(repeating: 12_582_912)
+        let rounder = Lanes(repeating: Self.rounder)
         return (x + rounder) - rounder
     }
 }

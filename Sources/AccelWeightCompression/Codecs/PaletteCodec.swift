@@ -88,7 +88,7 @@ public struct PaletteCodec: SingleSchemeCodec {
         }
         var scales: [Float] = []
         let centers: [Double]
-        let factor = method == .gptq ? statistics?.factor(FeedbackOrder(group: 1), threads: 1) : nil
+        let factor = method == .gptq ? statistics?.factor(feedbackOrder(source.shape), threads: 1) : nil
         if hasScales || statistics != nil {
             if hasScales { try source.forEachFiniteRow(unit) { _, row in scales.append(Self.scale(row)) } }
             centers = try weightedCenters(
