@@ -72,6 +72,20 @@ package struct LiveMemory: Sendable {
             try arena.reduce(0) { $0 + $1.count }
             + states.reduce(0) { try $0 + function.states[$1].port.byteCount(in: function.name) }
     }
+
+    /// Returns the saved bytes of an operand; nil if it is not contiguous, or not all of it is among the live values.
+    package func bytes(of operand: Operand) -> Range<Int>? {
+        guard operand.layout.isContiguous, let range = operand.arenaRange else { return nil }
+        var place = 0
+        for part in arena {
+            if part.lowerBound <= range.lowerBound, range.upperBound <= part.upperBound {
+                let start = place + range.lowerBound - part.lowerBound
+                return start..<start + range.count
+            }
+            place += part.count
+        }
+        return nil
+    }
 }
 
 extension Executor {

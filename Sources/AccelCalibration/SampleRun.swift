@@ -244,6 +244,24 @@ final class SampleRun {
         executor.forEachVector(ofCall: call, body)
     }
 
+    /// Calls `body` with the vectors of a chunk that the weight which all have reached is multiplied with: row-major, one for each
+    /// position. They are where the chunk's values are stored.
+    /// - Returns: False, without a call, if these values do not have the vectors side by side.
+    func withStoredVectors(of chunk: Int, _ body: (UnsafePointer<Float>) throws -> Void) throws -> Bool {
+        guard let reached else { return false }
+        let (call, live) = (call(of: reached, chunk: chunk), try live(at: reached)[functionOfChunk[chunk]])
+        guard call.operation is any LinearOperator, call.inputs[0].elementType == .float32,
+            let range = live.bytes(of: call.inputs[0])
+        else { return false }
+        return try store.read(chunk, count: live.byteCount) { bytes in
+            guard let start = bytes.baseAddress.map({ $0 + range.lowerBound }),
+                Int(bitPattern: start).isMultiple(of: MemoryLayout<Float>.alignment)
+            else { return false }
+            try body(start.assumingMemoryBound(to: Float.self))
+            return true
+        }
+    }
+
     /// Continues a chunk from a weight, with the values in a store.
     private func run(
         _ chunk: Int, from weight: Int?, _ values: SampleStore, on executor: Executor, to end: Int

@@ -18,24 +18,25 @@ extension SampleRun {
         var seen = 0
         for chunk in chunks {
             let mask = mask(of: weight, chunk: chunk)
-            let positionCount = call(of: weight, chunk: chunk).positionCount
-            let perSample = max(1, positionCount / samples[chunk].count)
+            let perSample = max(1, call(of: weight, chunk: chunk).positionCount / samples[chunk].count)
             let last = samples[chunk].count - 1
-            let others = try original?.vectors(of: weight, chunk: chunk, columns: columns)
-            var index = 0
-            try others.withPointer { others in
-                try forEachVector(of: chunk) { vector, position in
-                    defer { index += 1 }
-                    guard mask?[position] ?? true else { return }
+            try withVectors(of: weight, chunk: chunk, columns: columns) { vectors, positions in
+                /// The vectors that the sums get, by their index.
+                var counted: [Int] = []
+                var held: [Int] = []
+                for (index, position) in positions.enumerated() where mask?[position] ?? true {
                     let part = sampleCount < share ? seen : samples[chunk][min(position / perSample, last)]
                     seen += 1
-                    let other = others.map { $0 + index * columns }
-                    if CalibrationSamples.isHeldOut(part) {
-                        sums.hold(vector, original: other)
-                    } else {
-                        sums.add(vector, original: other, threads: threads)
-                    }
+                    if CalibrationSamples.isHeldOut(part) { held.append(index) } else { counted.append(index) }
                 }
+                func add(_ originals: UnsafePointer<Float>?) {
+                    for index in held {
+                        sums.hold(vectors + index * columns, original: originals.map { $0 + index * columns })
+                    }
+                    sums.add(counted, of: vectors, originals: originals, threads: threads)
+                }
+                guard let original else { return add(nil) }
+                try original.withVectors(of: weight, chunk: chunk, columns: columns) { originals, _ in add(originals) }
             }
         }
         return sums.statistics(threads: threads)
@@ -72,26 +73,31 @@ extension SampleRun {
             }
             let sums = CalibrationMemory.sums(columns: columns, hasDrift: hasDrift)
             let factor = CalibrationMemory.factor(columns: columns, hasDrift: hasDrift)
-            passing = max(passing, MachineMemory.sum([sums, hasDrift ? vectors.max() ?? 0 : 0]), factor)
+            let copies = repeatElement(vectors.max() ?? 0, count: hasDrift ? 2 : 1)
+            passing = max(passing, MachineMemory.sum([sums] + copies), factor)
         }
         return (all, largest, passing)
     }
 
-    /// Returns all vectors of a chunk, in the order in which they are seen.
-    private func vectors(of weight: Int, chunk: Int, columns: Int) throws -> [Float] {
-        var vectors: [Float] = []
+    /// Calls `body` with all vectors of a chunk, row-major, and the position of each: those of a convolution have the same ones in
+    /// every group.
+    private func withVectors(
+        of weight: Int, chunk: Int, columns: Int,
+        _ body: (_ vectors: UnsafePointer<Float>, _ positions: [Int]) throws -> Void
+    ) throws {
+        let sizes = call(of: weight, chunk: chunk).inputs[0].shape.dimensions
+        let positions = Array(0..<sizes.dropLast().reduce(1, *))
+        if sizes.last == columns, try withStoredVectors(of: chunk, { try body($0, positions) }) { return }
+        var (vectors, seen): ([Float], [Int]) = ([], [])
         vectors.reserveCapacity(call(of: weight, chunk: chunk).positionCount * columns)
-        try forEachVector(of: chunk) { vector, _ in
+        try forEachVector(of: chunk) { vector, position in
             vectors.append(contentsOf: UnsafeBufferPointer(start: vector, count: columns))
+            seen.append(position)
         }
-        return vectors
-    }
-}
-
-extension [Float]? {
-    fileprivate func withPointer(_ body: (UnsafePointer<Float>?) throws -> Void) rethrows {
-        guard let self else { return try body(nil) }
-        try self.withUnsafeBufferPointer { try body($0.baseAddress) }
+        try vectors.withUnsafeBufferPointer { vectors in
+            guard let start = vectors.baseAddress else { return }
+            try body(start, seen)
+        }
     }
 }
 

@@ -19,7 +19,7 @@ struct Feedback {
             let sums = MomentSums(columns: columns)
             let inputs = Weights(rows: 2048, columns: columns).tensor(.float32).floats()
             inputs.withUnsafeBufferPointer { inputs in
-                for row in 0..<2048 { sums.add(inputs.baseAddress! + row * columns, threads: Parallel.processorCount) }
+                sums.add(Array(0..<2048), of: inputs.baseAddress!, threads: Parallel.processorCount)
             }
             return sums.statistics(threads: Parallel.processorCount)?.moments ?? []
         }

@@ -86,7 +86,7 @@ struct MemoryTests {
         #expect(CalibrationMemory.sums(columns: columns, hasDrift: true) > 16 * square)
         #expect(CalibrationMemory.statistics(columns: columns, hasDrift: true) > 8 * square)
         #expect(CalibrationMemory.factor(columns: columns, hasDrift: false) >= 10 * square)
-        #expect(CalibrationMemory.sums(columns: 64, hasDrift: false) == 2 * 192 * 64 * 4 + 64 * 64 * 8)
+        #expect(CalibrationMemory.sums(columns: 64, hasDrift: false) == (768 + 784) * 64 * 4 + 64 * 64 * 8)
         #expect(CalibrationMemory.sums(columns: 1 << 40, hasDrift: true) == .max)
     }
 

@@ -68,6 +68,39 @@ struct FeedbackTests {
         }
     }
 
+    @Test("rows of a matrix count as one vector after the other, in blocks of any end, and so do their drifts")
+    func blocks() throws {
+        let columns = 37
+        let count = 2 * MomentSums.blockRows + 5
+        let (inputs, others) = (
+            SampleInputs(count, columns: columns, seed: 3).vectors,
+            SampleInputs(count, columns: columns, seed: 4).vectors
+        )
+        let rows = (0..<count).filter { $0 % 7 != 3 }
+        func statistics(_ step: Int, threads: Int) throws -> ActivationStatistics {
+            let sums = MomentSums(columns: columns, hasDrift: true)
+            let (vectors, originals) = (inputs.flatMap { $0 }, others.flatMap { $0 })
+            for start in stride(from: 0, to: rows.count, by: step) {
+                sums.add(
+                    Array(rows[start..<min(start + step, rows.count)]), of: vectors, originals: originals,
+                    threads: threads)
+            }
+            return try #require(sums.statistics(threads: threads))
+        }
+        let known = try statistics(rows.count, threads: 1)
+        #expect(known.count == rows.count)
+        for (row, column) in [(0, 0), (36, 0), (5, 36), (33, 32), (12, 31)] {
+            func mean(_ value: (Int) -> Double) -> Double { rows.reduce(0) { $0 + value($1) } / Double(rows.count) }
+            let moment = mean { Double(inputs[$0][row]) * Double(inputs[$0][column]) }
+            let drift = mean { (Double(others[$0][row]) - Double(inputs[$0][row])) * Double(inputs[$0][column]) }
+            #expect(abs(Double(known.moments[row * columns + column]) - moment) <= 1e-5 * max(1, abs(moment)))
+            #expect(abs(Double(known.drift[row * columns + column]) - drift) <= 1e-5 * max(1, abs(drift)))
+        }
+        for (step, threads) in [(1, 2), (100, 2), (MomentSums.blockRows, 1), (rows.count, 3)] {
+            #expect(try statistics(step, threads: threads).digest == known.digest)
+        }
+    }
+
     @Test("the factor is that of the moments", arguments: [1, 16, 37, 100])
     func factor(columns: Int) throws {
         let statistics = try SampleInputs(200, columns: columns, seed: 9).statistics()

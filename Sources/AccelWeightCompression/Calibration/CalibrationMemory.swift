@@ -12,9 +12,12 @@ public enum CalibrationMemory {
 
     /// Returns the bytes of the sums while vectors are collected.
     public static func sums(columns: Int, hasDrift: Bool) -> Int {
-        let block = matrix(MomentSums.blockRows, columns, MemoryLayout<Float>.stride)
+        let width = FeedbackFactor.width
+        let padded = (columns + width - 1) / width * width
+        let panels = matrix(MomentSums.blockRows, padded, MemoryLayout<Float>.stride)
+        let block = matrix(TransposedBlock.stride, columns, MemoryLayout<Float>.stride)
         let sums = matrix(columns, columns, MemoryLayout<Double>.stride)
-        return MachineMemory.sum([block, times(hasDrift ? 2 : 1, MachineMemory.sum([block, sums]))])
+        return MachineMemory.sum([panels, times(hasDrift ? 2 : 1, MachineMemory.sum([block, sums]))])
     }
 
     /// Returns the bytes of the factor for error feedback: the matrix in float64 and half of it in float32; with a

@@ -5,48 +5,57 @@ import CAccelKernels
 /// Sums x x^T over vectors x in an order that depends on the vectors only: float32 within a block, float64 over blocks.
 /// The result has the same bits for any number of threads and any instruction set.
 public final class MomentSums {
-    /// Vectors per block: the length of one float32 sum.
-    static let blockRows = 192
+    /// Vectors per block. The matrix product adds short float32 sums over it.
+    static let blockRows = 768
+    /// The most rows of the sums that are computed at once: their vectors stay in the second cache level.
+    private static let mostRows = 192
     private let columns: Int
+    private let panelCount: Int
     private let width = ck_panel_width()
     private var count = 0
     private var filled = 0
-    /// The block that is being filled, row-major, and its transpose.
-    private let block: ByteBuffer
-    private let transposed: ByteBuffer
+    /// The block that is being filled: in panels of columns, and transposed.
+    private let panels: ByteBuffer
+    private let transposed: TransposedBlock
     /// Row-major; only the lower triangle is used.
     private let sums: ByteBuffer
-    /// y - x of the block, which is transposed into `transposed` in its turn, and the sums of (y - x) x^T.
-    private let drift: (block: ByteBuffer, sums: ByteBuffer)?
+    /// y - x of the block, and the sums of (y - x) x^T.
+    private let drift: (block: TransposedBlock, sums: ByteBuffer)?
+    /// Whether a drift of the block is not 0.
+    private var hasDrifted = false
     private var heldOut: HeldOutCollector
 
     /// Creates empty sums.
     /// - Parameter hasDrift: `add` and `hold` get the original vector y for each vector x.
     public init(columns: Int, hasDrift: Bool = false) {
         self.columns = columns
-        block = ByteBuffer(count: Self.blockRows * columns * MemoryLayout<Float>.stride)
-        transposed = ByteBuffer(count: Self.blockRows * columns * MemoryLayout<Float>.stride)
-        sums = ByteBuffer(count: columns * columns * MemoryLayout<Double>.stride)
-        drift =
-            hasDrift
-            ? (
-                ByteBuffer(count: Self.blockRows * columns * MemoryLayout<Float>.stride),
-                ByteBuffer(count: columns * columns * MemoryLayout<Double>.stride)
-            ) : nil
+        panelCount = (columns + width - 1) / width
+        panels = ByteBuffer(count: Self.blockRows * panelCount * width * MemoryLayout<Float>.stride)
+        transposed = TransposedBlock(columns: columns)
+        let sumBytes = columns * columns * MemoryLayout<Double>.stride
+        sums = ByteBuffer(count: sumBytes)
+        drift = hasDrift ? (TransposedBlock(columns: columns), ByteBuffer(count: sumBytes)) : nil
         heldOut = HeldOutCollector(columns: columns, hasDrift: hasDrift)
     }
 
     /// Adds one vector of `columns` numbers.
     /// - Parameter original: y, the same vector in the original model; nil if it equals x.
     public func add(_ vector: UnsafePointer<Float>, original: UnsafePointer<Float>? = nil, threads: Int) {
-        guard let line = floats(block)?.advanced(by: filled * columns) else { return }
-        line.update(from: vector, count: columns)
-        if let drift, let line = floats(drift.block)?.advanced(by: filled * columns) {
-            for column in 0..<columns { line[column] = (original?[column] ?? vector[column]) - vector[column] }
+        add([0], of: vector, originals: original, threads: threads)
+    }
+
+    /// Adds some rows of a row-major matrix with `columns` columns.
+    /// - Parameter originals: the same matrix in the original model; nil if it equals `vectors`.
+    public func add(
+        _ rows: [Int], of vectors: UnsafePointer<Float>, originals: UnsafePointer<Float>? = nil, threads: Int
+    ) {
+        var next = 0
+        while next < rows.count {
+            let end = min(rows.count, next + Self.blockRows - filled)
+            fill(rows[next..<end], vectors, originals, threads: threads)
+            next = end
+            if filled == Self.blockRows { flush(threads: threads) }
         }
-        filled += 1
-        count += 1
-        if filled == Self.blockRows { flush(threads: threads) }
     }
 
     /// Adds a vector to the held-out sample instead of the sums.
@@ -58,72 +67,174 @@ public final class MomentSums {
     public func statistics(threads: Int) -> ActivationStatistics? {
         flush(threads: threads)
         let held = heldOut.result
-        guard count > 0, (held.vectors + held.drifts).allSatisfy(\.isFinite) else { return nil }
-        let sums = sums.bytes.assumingMemoryBound(to: Double.self)
-        var moments = [Float](repeating: 0, count: columns * columns)
-        for row in 0..<columns {
-            for column in 0...row {
-                let mean = Float(sums[row * columns + column] / Double(count))
-                guard mean.isFinite else { return nil }
-                moments[row * columns + column] = mean
-                moments[column * columns + row] = mean
-            }
+        guard count > 0, held.vectors.allSatisfy(\.isFinite), held.drifts.allSatisfy(\.isFinite) else { return nil }
+        guard let moments = means(of: sums, isTriangle: true, threads: threads) else { return nil }
+        var drifts: [Float] = []
+        if let drift {
+            guard let means = means(of: drift.sums, isTriangle: false, threads: threads) else { return nil }
+            if means.contains(where: { $0 != 0 }) { drifts = means }
         }
-        let drifts = drift?.sums.bytes.assumingMemoryBound(to: Double.self)
-        let means = drifts.map { $0.map { Float($0 / Double(count)) } } ?? []
-        guard means.allSatisfy(\.isFinite) else { return nil }
-        return ActivationStatistics(
-            columns: columns, count: count, moments: moments, drift: means.contains { $0 != 0 } ? means : [],
-            heldOut: held)
+        return ActivationStatistics(columns: columns, count: count, moments: moments, drift: drifts, heldOut: held)
+    }
+
+    /// Returns the sums divided by the number of vectors, row-major; nil if one is not finite.
+    /// - Parameter isTriangle: the sums are symmetric, and only those up to the diagonal are known.
+    private func means(of sums: ByteBuffer, isTriangle: Bool, threads: Int) -> [Float]? {
+        let (columns, count) = (columns, Double(count))
+        guard let sums = doubles(sums), columns > 0 else { return [] }
+        var areFinite = true
+        let means = [Float](unsafeUninitializedCapacity: columns * columns) { target, filled in
+            filled = columns * columns
+            guard let start = target.baseAddress else { return }
+            // Safe: a piece writes its own rows, and in a triangle its own columns above the diagonal.
+            nonisolated(unsafe) let (sums, target) = (sums, start)
+            let rowsAtOnce = 32
+            // The body does not throw, so neither does the loop.
+            let parts = try? Parallel.map((columns + rowsAtOnce - 1) / rowsAtOnce, threads: threads) { piece in
+                let rows = piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, columns)
+                var check: Float = 0
+                for row in rows {
+                    for column in 0..<(isTriangle ? row + 1 : columns) {
+                        let mean = Float(sums[row * columns + column] / count)
+                        // 0 * x is NaN for an x that is not finite.
+                        check += 0 * mean
+                        target[row * columns + column] = mean
+                    }
+                }
+                guard isTriangle else { return check == 0 }
+                for column in 0..<rows.upperBound {
+                    for row in max(rows.lowerBound, column)..<rows.upperBound {
+                        target[column * columns + row] = target[row * columns + column]
+                    }
+                }
+                return check == 0
+            }
+            areFinite = parts?.allSatisfy { $0 } ?? false
+        }
+        return areFinite ? means : nil
     }
 
     private func floats(_ buffer: ByteBuffer) -> UnsafeMutablePointer<Float>? {
         buffer.bytes.assumingMemoryBound(to: Float.self).baseAddress
     }
 
-    private func flush(threads: Int) {
-        guard filled > 0, let rows = floats(block), let flipped = floats(transposed) else { return }
-        flip(rows, flipped)
-        addProducts(flipped, into: sums, isTriangle: true, threads: threads)
-        if let drift, let rows = floats(drift.block), (0..<filled * columns).contains(where: { rows[$0] != 0 }) {
-            flip(rows, flipped)
-            addProducts(flipped, into: drift.sums, isTriangle: false, threads: threads)
-        }
-        filled = 0
+    private func doubles(_ buffer: ByteBuffer) -> UnsafeMutablePointer<Double>? {
+        buffer.bytes.assumingMemoryBound(to: Double.self).baseAddress
     }
 
-    private func flip(_ rows: UnsafePointer<Float>, _ flipped: UnsafeMutablePointer<Float>) {
-        for row in 0..<filled {
-            for column in 0..<columns { flipped[column * filled + row] = rows[row * columns + column] }
-        }
-    }
-
-    /// Adds the product of `left`, one line per column, and the block.
-    private func addProducts(
-        _ left: UnsafePointer<Float>, into sums: ByteBuffer, isTriangle: Bool, threads: Int
+    /// Puts vectors behind those of the block. They have to fit.
+    private func fill(
+        _ rows: ArraySlice<Int>, _ vectors: UnsafePointer<Float>, _ originals: UnsafePointer<Float>?, threads: Int
     ) {
-        guard let rows = floats(block), let sums = sums.bytes.assumingMemoryBound(to: Double.self).baseAddress else {
-            return
-        }
-        let (columns, width, filled) = (columns, width, filled)
-        // Safe: each piece only reads the block, and adds to its own columns.
-        nonisolated(unsafe) let (source, left, target) = (rows, left, sums)
+        guard let block = floats(panels), columns > 0 else { return }
+        let (columns, width, first) = (columns, width, filled)
+        let (transposed, drifts) = (transposed, originals == nil ? nil : drift?.block)
+        // Safe: each piece writes its own rows of the block, and the vectors do not change.
+        nonisolated(unsafe) let (vectors, originals, panels) = (vectors, originals, block)
+        let pieces = (rows.count + width - 1) / width
         // The body does not throw, so neither does the loop.
-        try? Parallel.forEach((columns + width - 1) / width, threads: threads) { panel in
-            let first = panel * width
-            let wide = min(width, columns - first)
-            let top = isTriangle ? first : 0
-            let height = columns - top
-            withUnsafeTemporaryAllocation(of: Float.self, capacity: (height + filled) * width) { memory in
-                guard let packed = memory.baseAddress else { return }
-                let products = packed + filled * width
-                ck_pack_panel_transposed(source + first, columns, wide, filled, packed)
-                ck_gemm_panels(left + top * filled, filled, height, filled, packed, nil, products, width, wide)
-                for row in 0..<height {
-                    let line = target + (top + row) * columns + first
-                    for column in 0..<wide { line[column] += Double(products[row * width + column]) }
+        let moved = try? Parallel.map(pieces, threads: threads) { piece in
+            let start = rows.startIndex + piece * width
+            let own = rows[start..<min(start + width, rows.endIndex)]
+            let place = first + piece * width
+            return withUnsafeTemporaryAllocation(of: Float.self, capacity: 2 * width * columns) { memory in
+                guard let lines = memory.baseAddress else { return false }
+                for (line, row) in own.enumerated() {
+                    (lines + line * columns).update(from: vectors + row * columns, count: columns)
+                    for column in stride(from: 0, to: columns, by: width) {
+                        let target = panels + (column * Self.blockRows + (place + line) * width)
+                        target.update(from: vectors + (row * columns + column), count: min(width, columns - column))
+                    }
+                }
+                transposed.put(lines, own.count, at: place, columns, by: lines + width * columns)
+                guard let drifts else { return false }
+                var hasDrifted = false
+                if let originals {
+                    for (line, row) in own.enumerated() {
+                        let (target, original) = (lines + line * columns, originals + row * columns)
+                        for column in 0..<columns { target[column] = original[column] - target[column] }
+                        hasDrifted = hasDrifted || (0..<columns).contains { target[$0] != 0 }
+                    }
+                }
+                drifts.put(lines, own.count, at: place, columns, by: lines + width * columns)
+                return hasDrifted
+            }
+        }
+        if originals == nil { drift?.block.clear(first..<first + rows.count, columns) }
+        hasDrifted = hasDrifted || moved?.contains(true) ?? false
+        filled += rows.count
+        count += rows.count
+    }
+
+    /// Adds the products of the block's vectors to the sums.
+    private func flush(threads: Int) {
+        guard filled > 0, let panels = floats(panels), let sums = doubles(sums), columns > 0 else { return }
+        let drifts = hasDrifted ? drift.flatMap { drift in doubles(drift.sums).map { (drift.block, $0) } } : nil
+        let (columns, width, filled, transposed) = (columns, width, filled, transposed)
+        // Fewer where threads would have no work: no sum depends on the number.
+        let rowsAtOnce = max(48, min(Self.mostRows, columns / (2 * max(threads, 1)) / 48 * 48))
+        let blocks = (columns + rowsAtOnce - 1) / rowsAtOnce
+        // Safe: each piece only reads the block, and adds to its own rows.
+        nonisolated(unsafe) let (source, target, others) = (panels, sums, drifts)
+        // The body does not throw, so neither does the loop. The largest pieces come first.
+        try? Parallel.forEach(blocks * (drifts == nil ? 1 : 2), threads: threads) { piece in
+            let isTriangle = others == nil || piece >= blocks
+            let first = (isTriangle ? blocks - 1 - piece % blocks : piece) * rowsAtOnce
+            let height = min(rowsAtOnce, columns - first)
+            let (left, sums) = isTriangle ? (transposed, target) : others ?? (transposed, target)
+            withUnsafeTemporaryAllocation(of: Float.self, capacity: height * width) { memory in
+                guard let products = memory.baseAddress, let line = left.line(first) else { return }
+                for column in stride(from: 0, to: isTriangle ? first + height : columns, by: width) {
+                    let wide = min(width, columns - column)
+                    ck_gemm_panels(
+                        line, TransposedBlock.stride, height, filled, source + column * Self.blockRows, nil, products,
+                        width, width)
+                    for row in 0..<height {
+                        let sums = sums + ((first + row) * columns + column)
+                        for slot in 0..<wide { sums[slot] += Double(products[row * width + slot]) }
+                    }
                 }
             }
+        }
+        self.filled = 0
+        hasDrifted = false
+    }
+}
+
+/// The vectors of a block as columns: a line for each of their elements.
+struct TransposedBlock: @unchecked Sendable {
+    /// Floats from a line to the next: such that lines do not share their places in the cache.
+    static let stride = MomentSums.blockRows + 16
+    // Threads write different columns.
+    private let buffer: ByteBuffer
+
+    init(columns: Int) {
+        buffer = ByteBuffer(count: columns * Self.stride * MemoryLayout<Float>.stride)
+    }
+
+    /// The numbers of one element of all vectors.
+    func line(_ element: Int) -> UnsafeMutablePointer<Float>? {
+        buffer.bytes.assumingMemoryBound(to: Float.self).baseAddress.map { $0 + element * Self.stride }
+    }
+
+    /// Puts `count` vectors, at most a panel, from a position on.
+    /// - Parameter scratch: memory for a panel of the vectors.
+    func put(
+        _ vectors: UnsafePointer<Float>, _ count: Int, at position: Int, _ columns: Int,
+        by scratch: UnsafeMutablePointer<Float>
+    ) {
+        guard let target = line(0) else { return }
+        let width = ck_panel_width()
+        ck_pack_panel(vectors, columns, count, columns, scratch)
+        for column in 0..<columns {
+            (target + (column * Self.stride + position)).update(from: scratch + column * width, count: count)
+        }
+    }
+
+    func clear(_ positions: Range<Int>, _ columns: Int) {
+        guard let target = line(0) else { return }
+        for column in 0..<columns {
+            (target + (column * Self.stride + positions.lowerBound)).update(repeating: 0, count: positions.count)
         }
     }
 }
