@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelPrograms
 import AccelTensors
 public import AccelWeightCompression
@@ -49,8 +50,15 @@ extension [CalibrationSamples] {
     }
 
     /// Measures the outputs over all samples, with some weights replaced.
-    /// - Parameter weights: the weights that differ from the parts'; others of their names have to have the parts' shapes.
-    public func outputs(with weights: [CompressedTensor], threads: Int) throws -> SampledOutputs {
+    /// - Parameters:
+    ///   - weights: the weights that differ from the parts'; others of their names have to have the parts' shapes.
+    ///   - finished: runs of the same samples that weights were compressed by. They are continued, and then no longer there.
+    public func outputs(
+        with weights: [CompressedTensor], after finished: FinishedRuns? = nil, threads: Int
+    ) throws -> SampledOutputs {
+        if count == 1, let part = first, let errors = try finished?.errors(of: part, with: weights) {
+            return SampledOutputs([(name: part.part.name, errors: errors)], heldOut: heldOutCount)
+        }
         // One part at a time: the samples of all parts together may need too much memory.
         var links = LinkedValues(map(\.part))
         return SampledOutputs(
@@ -58,5 +66,34 @@ extension [CalibrationSamples] {
                 let judge = try JointError(samples, threads: threads)
                 return (name: judge.part, errors: try judge.errors(with: weights, &links))
             }, heldOut: heldOutCount)
+    }
+}
+
+/// The runs of a model of one part by which its weights were compressed: its outputs are measured from where they have stopped.
+public final class FinishedRuns: Sendable {
+    // One thread at a time has the runs: who takes them out.
+    private struct Runs: @unchecked Sendable {
+        let original: SampleRun
+        let compressed: SampleRun
+    }
+    private let runs = Locked<Runs?>(nil)
+
+    /// Creates a place for runs.
+    public init() {}
+
+    func store(original: SampleRun, compressed: SampleRun) {
+        let stopped = Runs(original: original, compressed: compressed)
+        runs.withLock { $0 = stopped }
+    }
+
+    /// Returns the errors of the outputs with some weights replaced, against the original model; nil if there are no runs, or if they
+    /// have replaced other weights.
+    func errors(of samples: CalibrationSamples, with weights: [CompressedTensor]) throws -> SampledErrors? {
+        let taken = runs.withLock { stored in
+            defer { stored = nil }
+            return stored
+        }
+        guard let taken, samples.linked.isEmpty, try taken.compressed.replaceAll(by: weights) else { return nil }
+        return try taken.compressed.finish(comparing: taken.original)
     }
 }

@@ -1,6 +1,8 @@
 import AccelByteIO
+import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
+import AccelWeightCompression
 
 /// The outputs of a run, to compare other runs of the same samples with. None are kept in memory beyond the limit of a `SampleStore`.
 final class ReferenceOutputs: Sendable {
@@ -62,6 +64,19 @@ private struct ErrorSums: Sendable {
     }
 }
 
+extension SampledErrors {
+    /// - Parameter chunks: the sums of each output, in the order of chunks.
+    fileprivate init(_ chunks: [[String: ErrorSums]]) {
+        var all: [String: ErrorSums] = [:]
+        for chunk in chunks {
+            for (name, sums) in chunk { all[name, default: ErrorSums()].merge(sums) }
+        }
+        func errors(_ sums: (error: Double, energy: Double)) -> Double { sums.error / max(sums.energy, 1e-30) }
+        let held = all.filter(\.value.hasHeld).mapValues { errors($0.held) }
+        self.init(all: all.mapValues { errors($0.all) }, heldOut: held.isEmpty ? nil : held)
+    }
+}
+
 extension SampleRun {
     /// Runs the samples from where they are to the end.
     /// - Parameters:
@@ -84,15 +99,28 @@ extension SampleRun {
             }
             return (sums: sums, kept: outputs.filter { kept.contains($0.name) }.map { ($0.name, HostTensor($0)) })
         }
-        // In the order of chunks, whatever thread was first.
-        var all: [String: ErrorSums] = [:]
-        for part in parts {
-            for (name, sums) in part.sums { all[name, default: ErrorSums()].merge(sums) }
+        return (SampledErrors(parts.map(\.sums)), gathered(parts.map(\.kept), named: kept))
+    }
+
+    /// Runs the samples of both runs from where they are to the end.
+    /// - Parameter original: a run of the same samples with the original weights.
+    /// - Returns: The error of each float output against the original run's. Masked positions are ignored.
+    func finish(comparing original: SampleRun) throws -> SampledErrors {
+        let (counts, samples) = (counts, samples)
+        let parts = try finish(besides: original) { chunk, executor, original in
+            let held = samples[chunk].map(CalibrationSamples.isHeldOut)
+            var sums: [String: ErrorSums] = [:]
+            for (index, output) in executor.function.outputs.enumerated() {
+                _ = executor.withFloats(ofOutput: index) { values in
+                    original.withFloats(ofOutput: index) { targets in
+                        sums[output.name] = Self.sums(
+                            of: values, from: targets, output.operand.shape, counts[chunk], heldOut: held)
+                    }
+                }
+            }
+            return sums
         }
-        func errors(_ sums: (error: Double, energy: Double)) -> Double { sums.error / max(sums.energy, 1e-30) }
-        let held = all.filter(\.value.hasHeld).mapValues { errors($0.held) }
-        let outputs = gathered(parts.map(\.kept), named: kept)
-        return (SampledErrors(all: all.mapValues { errors($0.all) }, heldOut: held.isEmpty ? nil : held), outputs)
+        return SampledErrors(parts)
     }
 
     /// Runs the samples from where they are to the end.
@@ -124,12 +152,11 @@ extension SampleRun {
         let step = mask == nil ? each : width
         for start in stride(from: 0, to: targets.count, by: step) {
             guard mask?[start / width] ?? true else { continue }
-            var (error, energy) = (0.0, 0.0)
-            for index in start..<min(start + step, targets.count) {
-                let (value, target) = (Double(values[index]), Double(targets[index]))
-                error += (value - target) * (value - target)
-                energy += target * target
-            }
+            let part = start..<min(start + step, targets.count)
+            var distortion = Distortion()
+            distortion.add(
+                UnsafeBufferPointer(rebasing: targets[part]), storedAs: UnsafeBufferPointer(rebasing: values[part]))
+            let (error, energy) = (distortion.squaredError, distortion.energy)
             sums.all = (sums.all.error + error, sums.all.energy + energy)
             if held[min(start / each, held.count - 1)] {
                 sums.held = (sums.held.error + error, sums.held.energy + energy)

@@ -39,6 +39,10 @@ final class SampleRun {
     let memory: SampleMemory
     /// The weight that all chunks have reached; nil for the beginning.
     private var reached: Int?
+    /// Whether a weight was replaced that calls before `reached` read.
+    private var isOutdated = false
+    /// The encodings that weights were replaced by, by name.
+    private var replacements: [String: CompressedTensor] = [:]
     private var live: [Int: [LiveMemory]] = [:]
 
     /// Prepares the run.
@@ -106,13 +110,29 @@ final class SampleRun {
 
     /// Replaces the weight with the name of `tensor` in all samples, from here on.
     func replace(_ tensor: CompressedTensor) throws {
+        guard reads(tensor.name) else { return }
         runWeights.forget(tensor.name)
         try put(tensor)
+        replacements[tensor.name] = tensor
+        isOutdated = isOutdated || reached.map { isRead(tensor.name, before: $0) } ?? false
     }
 
     private func put(_ tensor: CompressedTensor) throws {
         guard let index = weightNames.firstIndex(of: tensor.name) else { return }
         for lane in lanes { try lane.replace(weight: index, by: tensor) }
+    }
+
+    /// Makes the replaced weights those of `tensors`, for runs from the beginning to the end. Those that have the same encoding stay, so
+    /// that samples may stay where they are if no call before has read another one.
+    /// - Returns: False, with nothing changed, if a weight was replaced that is not among them.
+    func replaceAll(by tensors: [CompressedTensor]) throws -> Bool {
+        let own = tensors.filter { reads($0.name) }
+        guard Set(replacements.keys).isSubset(of: own.map(\.name)) else { return false }
+        for tensor in own where replacements[tensor.name]?.encodingDescription != tensor.encodingDescription {
+            try replace(tensor)
+        }
+        if isOutdated { restart() }
+        return true
     }
 
     /// Decodes the weights that calls between two weights read, and gives all others back.
@@ -184,7 +204,7 @@ final class SampleRun {
     // MARK: - Inputs
 
     /// Returns to the beginning, for another run.
-    func restart() { reached = nil }
+    func restart() { (reached, isOutdated) = (nil, false) }
 
     /// Replaces an input, or the value that a state has before each run, by that of all samples in the order of the file.
     func feed(_ name: String, _ tensor: HostTensor) {
@@ -210,7 +230,7 @@ final class SampleRun {
     private func advance(from start: Int?, _ values: SampleStore, to weight: Int, _ target: SampleStore) throws {
         let saved = try live(at: weight)
         try hold(from: start, to: weight)
-        _ = try forEachChunk(from: start) { chunk, executor in
+        _ = try forEachChunk(from: start) { chunk, _, executor in
             let function = functionOfChunk[chunk]
             try run(chunk, from: start, values, on: executor, to: calls[function][weight])
             let live = saved[function]
@@ -222,6 +242,38 @@ final class SampleRun {
     /// - Parameter body: receives the outputs of each chunk. Several threads call it.
     func finish<Result: Sendable>(_ body: @Sendable (_ chunk: Int, [StoredTensor]) throws -> Result) throws -> [Result]
     {
+        let (start, values) = try approachEnd()
+        return try forEachChunk(from: start) { chunk, _, executor in
+            try run(chunk, from: start, values, on: executor, to: functions[functionOfChunk[chunk]].calls.count)
+            return try body(chunk, executor.results)
+        }
+    }
+
+    /// Runs all samples of this run and of another one, from the weights that they have reached, or from the beginning, to the end. They
+    /// stay at the weights.
+    /// - Parameters:
+    ///   - other: a run of the same samples with the same number of threads.
+    ///   - body: receives the executors of both with the outputs of each chunk. Several threads call it.
+    func finish<Result: Sendable>(
+        besides other: SampleRun, _ body: @Sendable (_ chunk: Int, Executor, _ other: Executor) throws -> Result
+    ) throws -> [Result] {
+        let (start, values) = try approachEnd()
+        let (otherStart, otherValues) = try other.approachEnd()
+        // Made before threads ask for them.
+        if let otherStart { _ = try other.live(at: otherStart) }
+        return try forEachChunk(from: start) { chunk, lane, executor in
+            let function = other.functionOfChunk[chunk]
+            let second = try other.lanes[lane].executor(of: function)
+            try other.run(chunk, from: otherStart, otherValues, on: second, to: other.functions[function].calls.count)
+            try run(chunk, from: start, values, on: executor, to: functions[functionOfChunk[chunk]].calls.count)
+            return try body(chunk, executor, second)
+        }
+    }
+
+    /// Runs all samples from the weight that they have reached on, until the weights of all other calls may be in memory. They stay at the
+    /// weight.
+    /// - Returns: The weight to continue from, nil for the beginning, and the values of samples there.
+    private func approachEnd() throws -> (start: Int?, values: SampleStore) {
         var (start, values) = (reached, store)
         let passing = SampleStore(in: memory)
         for stop in pauses(from: reached, to: weights.count) {
@@ -229,10 +281,7 @@ final class SampleRun {
             (start, values) = (stop, passing)
         }
         try hold(from: start, to: weights.count)
-        return try forEachChunk(from: start) { [start, values] chunk, executor in
-            try run(chunk, from: start, values, on: executor, to: functions[functionOfChunk[chunk]].calls.count)
-            return try body(chunk, executor.results)
-        }
+        return (start, values)
     }
 
     /// Calls `body` with the vectors of a chunk that the weight which all have reached is multiplied with.
@@ -279,7 +328,7 @@ final class SampleRun {
 
     /// - Parameter start: the weight that all chunks begin at; nil for the beginning.
     private func forEachChunk<Result: Sendable>(
-        from start: Int?, _ body: (_ chunk: Int, _ executor: Executor) throws -> Result
+        from start: Int?, _ body: (_ chunk: Int, _ lane: Int, _ executor: Executor) throws -> Result
     ) throws -> [Result] {
         // Made before threads ask for them.
         if let start { _ = try live(at: start) }
@@ -289,7 +338,7 @@ final class SampleRun {
         return try Parallel.map(chunks.count, threads: lanes.count) { chunk in
             let lane = free.withLock { $0.removeLast() }
             defer { free.withLock { $0.append(lane) } }
-            return try body(chunk, run.lanes[lane].executor(of: run.functionOfChunk[chunk]))
+            return try body(chunk, lane, run.lanes[lane].executor(of: run.functionOfChunk[chunk]))
         }
     }
 

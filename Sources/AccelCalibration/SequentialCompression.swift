@@ -37,6 +37,7 @@ public struct SequentialCompression {
     private let memory: (any StatisticsMemory)?
     private let reading: @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor
     private let keepsStatistics: Bool
+    private let finished: FinishedRuns?
     private let threads: Int
 
     /// Creates a compression with samples for some parts.
@@ -44,11 +45,13 @@ public struct SequentialCompression {
     ///   - memory: known statistics, which need no run.
     ///   - reading: returns the tensor to compress for a weight, as in `Recipe.compressing`.
     ///   - keepsStatistics: whether results have the statistics.
+    ///   - finished: takes the runs of a model of one part, for a measurement of its outputs.
     public init(
         _ samples: [CalibrationSamples], memory: (any StatisticsMemory)? = nil,
         reading: @escaping @Sendable (StoredTensor, _ threads: Int) throws -> StoredTensor = { source, _ in source },
-        keepsStatistics: Bool = false, threads: Int
+        keepsStatistics: Bool = false, finished: FinishedRuns? = nil, threads: Int
     ) {
+        self.finished = finished
         self.reading = reading
         self.keepsStatistics = keepsStatistics
         self.samples = samples
@@ -102,6 +105,7 @@ public struct SequentialCompression {
                         weighted.append(weight)
                     }
                 }
+                if method == .gptq, samples.count == 1 { finished.map { walk.store(in: $0) } }
                 guard !weighted.isEmpty else { continue }
                 try chooseWhatServes(weighted, stored: stored, of: part, in: &results)
                 for weight in weighted {

@@ -30,7 +30,14 @@ struct StoredSoFar {
     }
 
     mutating func add(_ tensor: CompressedTensor) {
-        let sections = tensor.sections.map { TreeDigest.digest(of: $0).description }.joined(separator: ", ")
-        digest = SHA256.digest(of: "\(digest); \(tensor.name) as \(tensor.codec.values.fullRequest): \(sections)")
+        digest = SHA256.digest(of: "\(digest); \(tensor.name) as \(tensor.encodingDescription)")
+    }
+}
+
+extension CompressedTensor {
+    /// The scheme, and the digests of all sections.
+    var encodingDescription: String {
+        let sections = sections.map { TreeDigest.digest(of: $0).description }.joined(separator: ", ")
+        return "\(codec.values.fullRequest): \(sections)"
     }
 }

@@ -68,4 +68,9 @@ final class StatisticsWalk {
         try run.replace(tensor)
         stored?.add(tensor)
     }
+
+    /// Hands over the runs. The walk must not continue.
+    func store(in finished: FinishedRuns) {
+        if let original { finished.store(original: original.run, compressed: run) }
+    }
 }

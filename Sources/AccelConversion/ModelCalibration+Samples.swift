@@ -58,6 +58,7 @@ extension ModelCalibration {
     func outputs(with tensors: [CompressedTensor]) throws -> SampledOutputs {
         let weights = samples.flatMap(\.part.constants).filter(\.isWeight).map { ($0.name, $0.shape) }
         let shapes = Dictionary(weights) { first, _ in first }
-        return try samples.outputs(with: tensors.filter { shapes[$0.name] == $0.shape }, threads: threads)
+        return try samples.outputs(
+            with: tensors.filter { shapes[$0.name] == $0.shape }, after: finishedRuns, threads: threads)
     }
 }

@@ -13,6 +13,8 @@ struct ModelCalibration {
     private(set) var file: String?
     /// Activation statistics by weight, used instead of samples.
     private(set) var statistics: [String: ActivationStatistics] = [:]
+    /// The runs by which weights were compressed, until the outputs are measured.
+    let finishedRuns = FinishedRuns()
     let threads: Int
 
     /// - Parameters:
@@ -250,8 +252,9 @@ struct ModelCalibration {
                 made[weight.source.name] = (try keep(weight, result), distortion)
             }
         } else {
-            made = try SequentialCompression(samples, memory: memory, reading: kept.reading, threads: threads)
-                .run(plan, stored: stored, compress: compress, keep: keep).mapValues { ($0.tensor, $0.distortion) }
+            made = try SequentialCompression(
+                samples, memory: memory, reading: kept.reading, finished: finishedRuns, threads: threads
+            ).run(plan, stored: stored, compress: compress, keep: keep).mapValues { ($0.tensor, $0.distortion) }
         }
         return Dictionary(
             uniqueKeysWithValues: plan.compactMap { weight in

@@ -132,6 +132,11 @@ extension Distortion {
 
     /// Adds values that decode to `stored`.
     mutating func add(_ row: UnsafeMutableBufferPointer<Float>, storedAs stored: UnsafeMutableBufferPointer<Float>) {
+        add(UnsafeBufferPointer(row), storedAs: UnsafeBufferPointer(stored))
+    }
+
+    /// Adds values that decode to `stored`.
+    package mutating func add(_ row: UnsafeBufferPointer<Float>, storedAs stored: UnsafeBufferPointer<Float>) {
         count += row.count
         withUnsafeTemporaryAllocation(of: Double.self, capacity: 3) { sums in
             sums.initialize(repeating: 0)

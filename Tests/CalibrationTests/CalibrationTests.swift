@@ -39,7 +39,8 @@ struct Digits {
 
     /// All linear weights stored so, by samples.
     func compressed(
-        _ scheme: String, samples: [CalibrationSamples], memory: (any StatisticsMemory)? = nil
+        _ scheme: String, samples: [CalibrationSamples], memory: (any StatisticsMemory)? = nil,
+        finished: FinishedRuns? = nil
     ) throws -> [String: CompressedTensor] {
         let frozen = try part.freezing(ShapeBindings(fitting: tensors(0..<1), to: part, file: "digits"))
         var recipe = Recipe(
@@ -50,7 +51,7 @@ struct Digits {
             uniqueKeysWithValues: try recipe.compressing([frozen], threads: 2).weights.map {
                 ($0.tensor.name, $0.tensor)
             })
-        let made = try SequentialCompression(samples, memory: memory, threads: 2).run(
+        let made = try SequentialCompression(samples, memory: memory, finished: finished, threads: 2).run(
             recipe.plan(for: [frozen]), stored: []
         ) {
             try CompressedTensor.compressing($0.source, with: $0.choice.codec, judgedBy: $1, threads: 2)
@@ -127,6 +128,32 @@ struct CalibrationTests {
         }
         // What the first weights get to see does not depend on the scheme.
         #expect(memory.hits > 0)
+    }
+
+    @Test("outputs measured where a compression has stopped are those of runs from the beginning")
+    func finished() throws {
+        let digits = try Digits()
+        let samples = try digits.samples(0..<48)
+        let finished = FinishedRuns()
+        func compressed() throws -> [CompressedTensor] {
+            try digits.compressed("int4:block=16,method=gptq", samples: samples, finished: finished).values
+                .sorted { $0.name < $1.name }
+        }
+        let all = try compressed()
+        let calibrated = all.filter { $0.codec.method == .gptq }
+        let embedding = try #require(all.first { $0.name.hasSuffix("word_embeddings.weight") })
+        let other = try CompressedTensor.compressing(
+            embedding.decoded(), with: try Codecs.codec("int4"), threads: 1
+        ).tensor
+        for weights in [calibrated, all, all.filter { $0.name != embedding.name } + [other]] {
+            _ = try compressed()
+            let expected = try samples.outputs(with: weights, threads: 2)
+            #expect(try samples.outputs(with: weights, after: finished, threads: 2) == expected)
+            // The runs are used up.
+            #expect(try finished.errors(of: samples[0], with: weights) == nil)
+        }
+        _ = try compressed()
+        #expect(try finished.errors(of: samples[0], with: Array(calibrated.dropLast())) == nil)
     }
 
     @Test("the file of statistics gives back what was written, and refuses what it cannot be")
