@@ -9,6 +9,8 @@
 #                                          once; phi-3-mini (10 GB) only where it is named; fails where one misses its bar
 #        bench.sh compress [FOLDER [GB]]   compression's inner loops, hashing and palettes beside their peers; and whole conversions of a
 #                                          random bfloat16 checkpoint of GB (4) gigabytes, which is made in FOLDER (skipped without)
+#        bench.sh calibration [TEXT [SCHEME...]]   gptq of SmolLM2 with 16, 32 and 64 samples of a text (that of vim's help, where it is):
+#                                          seconds and peak memory; beside llm-compressor where it is
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
@@ -60,6 +62,19 @@ fi
 if [ "${1:-}" = schemes ]; then
     ACCELC_SPEED=1 swift build -c release --product speed
     exec .build/release/speed "$@"
+fi
+
+if [ "${1:-}" = calibration ]; then
+    if ! models=$(scripts/get_models.sh); then skip calibration "the real models cannot be had" && exit; fi
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+    text=${2:-$scratch/corpus.txt}
+    if [ -z "${2:-}" ] && ! cat /usr/share/vim/vim*/doc/{version6,todo}.txt >"$text" 2>/dev/null; then
+        skip calibration "vim's help is not there; give a text" && exit
+    fi
+    has llmcompressor || skip llm-compressor "it is not in .build/peers-venv"
+    python3 scripts/bench/calibration.py "$accelc" "$models/smollm2.gguf" "$text" "${@:3}"
+    exit
 fi
 
 rounds=${1:-3}
