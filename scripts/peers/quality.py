@@ -5,7 +5,7 @@ which scripts/bench/llama.sh builds; exits 3 with a reason when one is missing, 
 Of SmolLM2-135M-Instruct: perplexity, KL divergence and equal top tokens of two compressed packages are those that llama.cpp's perplexity
 tool prints for the exports of the same weights, and those that its protocol gives in libllama (the tool rounds the original's probabilities
 to 16 bits); greedy texts after 20 prompts are those of libllama and of transformers. libllama rounds activations to 8 bits where weights are quantized, so the same weights are also given to it as float32, which
-it computes in float32: those figures and texts have to be accelc's. Exits 1 on a difference.
+it computes in float32: those figures and texts have to be accelc's. What rounding changes is printed beside them. Exits 1 on a difference.
 """
 
 import json
@@ -29,7 +29,7 @@ try:
     import llama_perplexity
     from llama_library import BINARIES
     from llama_text import TextModel
-    from perplexity import Margins, Scores, log_probabilities
+    from perplexity import Scores, log_probabilities
     from prompts import CHAT, RAW
     from transformers.utils.chat_template_utils import render_jinja_template
 except ImportError as error:
@@ -67,14 +67,11 @@ class Arithmetic:
         self.scores = [Scores() for _ in self.models]
 
     def add(self, chunk):
-        """Returns the logits of the original."""
         following = chunk[TextModel.positions // 2 + 1:]
-        logits = self.models[0].scored(chunk)
-        original = log_probabilities(logits)
+        original = log_probabilities(self.models[0].scored(chunk))
         self.scores[0].add(original, original, following)
         for model, scores in zip(self.models[1:], self.scores[1:]):
             scores.add(log_probabilities(model.scored(chunk)), original, following)
-        return logits
 
     def figures(self, index):
         """The figures of an export, by the names of accelc's report."""
@@ -86,7 +83,7 @@ class Arithmetic:
 
 
 def quality(model, floats, scratch):
-    """Compares the figures. Returns how far activations of 8 bits move the margin between the two best logits, at 99 % of the positions."""
+    """Compares the figures."""
     text, reports, exports, plain = fixed_text(scratch), [], [], []
     for scheme in SCHEMES:
         package = scratch / f"{scheme}.accelpkg"
@@ -98,9 +95,10 @@ def quality(model, floats, scratch):
         in_floats(exports[-1], plain[-1])
     recorded = scratch / "original.kld"
     llama_perplexity.record(floats, text, CHUNKS, recorded)
-    exact, rounded, margins = Arithmetic(floats, plain), Arithmetic(model, exports), Margins()
+    exact, rounded = Arithmetic(floats, plain), Arithmetic(model, exports)
     for chunk in exact.models[0].chunks(text.read_text(), CHUNKS):
-        margins.add(exact.add(chunk), rounded.add(chunk))
+        exact.add(chunk)
+        rounded.add(chunk)
     for index, (scheme, report) in enumerate(zip(SCHEMES, reports)):
         found = {name: entry["value"] for name, entry in report.items() if name != "text"}
         found["original"] = report["perplexity"]["original"]
@@ -113,7 +111,6 @@ def quality(model, floats, scratch):
                   max(apart, printed) <= LIMIT)
     exact.close()
     rounded.close()
-    return margins.noise(99)
 
 
 def rendered(model):
@@ -141,8 +138,8 @@ def transformed(model, prompt):
     return rows[0, len(prompt):].tolist()
 
 
-def generation(path, floats, limit, scratch):
-    """Compares the greedy texts. The tokens of prompts, and the text of transformers' tokens, are libllama's. limit: see quality()."""
+def generation(path, floats, scratch):
+    """Compares the greedy texts. The tokens of prompts, and the text of transformers' tokens, are libllama's."""
     rounded, exact = TextModel(path), TextModel(floats)
     transformers.utils.logging.disable_progress_bar()
     # transformers dequantizes the file itself.
@@ -165,8 +162,7 @@ def generation(path, floats, limit, scratch):
         at = next((number for number, pair in pairs if pair[0] != pair[1]), min(len(exact_tokens), len(rounded_tokens)))
         row, coarse = (each.last(tokens + exact_tokens[:at]) for each in (exact, rounded))
         gap = float(row.max() - row[coarse.argmax()])
-        check(f"{label}: libllama with activations of 8 bits takes another way after {at} tokens, where the logits of both choices are "
-              f"{gap:.3f} apart; 8 bits move such a difference by up to {limit:.3f}", gap <= limit)
+        print(f"       {label}: activations of 8 bits take another way after {at} tokens, where the logits of both choices are {gap:.3f} apart")
     rounded.close()
     exact.close()
     print(f"of {len(prompts)} texts equal: libllama in float32 {equal[0]}, transformers {equal[1]}, "
@@ -183,7 +179,8 @@ def main():
         scratch = pathlib.Path(folder)
         floats = scratch / "floats.gguf"
         in_floats(model, floats)
-        generation(model, floats, quality(model, floats, scratch), scratch)
+        quality(model, floats, scratch)
+        generation(model, floats, scratch)
 
 
 main()

@@ -29,19 +29,3 @@ class Scores:
             "klDivergence99": float(numpy.percentile(divergences, 99)), "klDivergenceMaximum": float(divergences.max()),
             "equalTopTokens": float(numpy.concatenate(self.equal).mean()),
         }
-
-
-class Margins:
-    """How far another arithmetic moves the margin between the two best logits: the noise by which a greedy choice may flip."""
-
-    def __init__(self):
-        self.shifts = []
-
-    def add(self, exact, rounded):
-        best = numpy.argpartition(exact, -2, axis=1)[:, -2:]
-        left, right = (numpy.take_along_axis(rows, best, axis=1) for rows in (exact, rounded))
-        self.shifts.append(numpy.abs((left[:, 1] - left[:, 0]) - (right[:, 1] - right[:, 0])))
-
-    def noise(self, share):
-        """The shift that so many percent of the positions keep below."""
-        return float(numpy.percentile(numpy.concatenate(self.shifts), share))
