@@ -18,10 +18,18 @@ public struct SSHSignatureVerifier: SignatureVerifier {
     public func verify(_ package: AcceleratorPackage) throws { _ = try verifiedRelease(of: package) }
 
     public func verifiedRelease(of package: AcceleratorPackage) throws -> SignedRelease {
-        try verified(at: package.path) { tool, signature, file, identity in
-            try tool.check(
-                package, signature: signature, file: file, identity: identity, allowedSigners: allowedSigners
-            ).release
+        try signer(of: package, at: package.path).release
+    }
+
+    /// Returns who has signed a package, the type of the key, and the release that the signature states.
+    /// - Parameter file: the signature; nil for the one beside the package.
+    package func signer(
+        of package: AcceleratorPackage, at path: String, signature file: String? = nil
+    ) throws -> (identity: String, key: String, release: SignedRelease) {
+        try verified(at: path, file) { tool, signature, file, identity in
+            let checked = try tool.check(
+                package, signature: signature, file: file, identity: identity, allowedSigners: allowedSigners)
+            return (identity, checked.signature.keyType, checked.release)
         }
     }
 
@@ -36,11 +44,11 @@ public struct SSHSignatureVerifier: SignatureVerifier {
 
     /// Returns what `check` returns for the first identity that has signed.
     private func verified<Result>(
-        at path: String,
+        at path: String, _ file: String? = nil,
         _ check: (SSHKeygen, _ signature: ByteView, _ file: String, _ identity: String) throws -> Result
     ) throws -> Result {
-        let file = path + ".sig"
-        guard Files.kind(of: file) == .file else {
+        let file = file ?? Files.trimmingSlashes(path) + ".sig"
+        guard Files.kind(of: file) != nil else {
             throw FormatError(file: path, reason: "is not signed: there is no \(file)")
         }
         let (tool, signature) = (try SSHKeygen(), try MappedFile(file).bytes)
@@ -50,7 +58,7 @@ public struct SSHSignatureVerifier: SignatureVerifier {
                 return try check(tool, signature, file, identity)
             } catch {
                 // A signature that is somebody else's says more than a key that is missing.
-                if !(refusal is FormatError) { refusal = error }
+                if refusal == nil || error is FormatError && !(refusal is FormatError) { refusal = error }
             }
         }
         throw refusal ?? FormatError(file: file, reason: "is nobody's signature: no signer is accepted")

@@ -87,44 +87,28 @@ enum CheckSignatureCommand: Command {
         var release = SignedRelease.unstated
     }
 
-    private static func path(_ arguments: Arguments, _ package: String, _ format: SignatureFormat) throws -> String {
-        let path = arguments[signature] ?? format.defaultPath(beside: package)
-        guard Files.kind(of: path) != nil else {
-            throw FormatError(file: package, reason: "is not signed: there is no \(path)")
-        }
-        return path
-    }
-
     private static func check(
         _ package: AcceleratorPackage, at path: String, identities: [String], allowedSigners: String,
         _ arguments: Arguments
     ) throws -> Signer {
-        let file = try Self.path(arguments, path, .ssh)
-        let (tool, signature) = (try SSHKeygen(), try MappedFile(file).bytes)
-        var refusal: FormatError?
-        var unknown: UnknownSigner?
-        for identity in identities {
-            do {
-                let checked = try tool.check(
-                    package, signature: signature, file: file, identity: identity, allowedSigners: allowedSigners)
-                return Signer(name: identity, key: checked.signature.keyType, release: checked.release)
-            } catch let error as UnknownSigner {
-                unknown = unknown ?? error
-            } catch let error as FormatError {
-                refusal = refusal ?? error
-            }
+        let file = arguments[signature] ?? SignatureFormat.ssh.defaultPath(beside: path)
+        do {
+            let signer = try SSHSignatureVerifier(allowedSigners: allowedSigners, identities: identities)
+                .signer(of: package, at: path, signature: file)
+            return Signer(name: signer.identity, key: signer.key, release: signer.release)
+        } catch let unknown as UnknownSigner where arguments.has(trust) {
+            // Who named the signer can mend the request; a package that a policy does not trust is refused.
+            throw FormatError(file: file, reason: "is by nobody whom the policy names: \(unknown)")
         }
-        if let refusal { throw refusal }
-        guard let unknown else { throw FormatError(file: file, reason: "is nobody's signature") }
-        // Who named the signer can mend the request; a package that a policy does not trust is refused.
-        guard arguments.has(trust) else { throw unknown }
-        throw FormatError(file: file, reason: "is by nobody whom the policy names: \(unknown)")
     }
 
     private static func check(
         _ package: AcceleratorPackage, at path: String, by key: String, _ arguments: Arguments, _ console: Console
     ) throws -> Signer {
-        let file = try Self.path(arguments, path, .oms)
+        let file = arguments[signature] ?? SignatureFormat.oms.defaultPath(beside: path)
+        guard Files.kind(of: file) != nil else {
+            throw FormatError(file: path, reason: "is not signed: there is no \(file)")
+        }
         let signature = try ModelSignature(try MappedFile(file).bytes, file: file)
         try OpenSSL().check(signature, file: file, publicKey: key)
         let statement = try ModelStatement(signature.payload, file: file)
