@@ -113,14 +113,15 @@ enum VerifyCommand: Command {
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         try removeEarlierReports(arguments)
         let source = try ModelFormats.open(try arguments.required(package))
-        let original = try arguments[against].map { try ModelFormats.open($0, try arguments.opening) }
-        let subject = try subject(source, of: original, arguments, console)
+        // The package and its inputs are checked before the model is looked at.
+        lazy var original = Result { try arguments[against].map { try ModelFormats.open($0, try arguments.opening) } }
+        let subject = try subject(source, of: original.get(), arguments, console)
         if arguments.has(ProfileArguments.profile), !(source is PackagedModel) {
             throw arguments.usage("has no --profile for \(source.format.title): its limits are for packages")
         }
         let stages = try stages(arguments)
         var options = Parity.Options(
-            stages: stages, inputs: try inputSource(arguments, for: original ?? source),
+            stages: stages, inputs: try inputSource(arguments, for: original.get() ?? source),
             budget: try limits(arguments, stages), profile: ProfileArguments.profile(arguments),
             threads: console.threads)
         options.sampleMemory = try arguments.bytes(ConversionArguments.memory.option)
@@ -146,7 +147,7 @@ enum VerifyCommand: Command {
             try subject.requireResources(of: budget, hasReference: arguments.has(against))
         }
         try subject.requireInputs(options.inputs)
-        let reference = try original.map {
+        let reference = try original.get().map {
             Subject.model(try OriginalModel($0, for: subject, in: source.format.exporter, threads: console.threads))
         }
         let parity = Parity(of: subject, against: reference)
@@ -191,11 +192,12 @@ enum VerifyCommand: Command {
     }
 
     private static func subject(
-        _ source: any ModelSource, of original: (any ModelSource)?, _ arguments: Arguments, _ console: Console
+        _ source: any ModelSource, of original: @autoclosure () throws -> (any ModelSource)?, _ arguments: Arguments,
+        _ console: Console
     ) throws -> Subject {
         guard let runtime = arguments[runtime].flatMap(ModelRuntimes.named) else {
             source.deviations.forEach(console.note)
-            return try Subject(source, of: original, threads: console.threads)
+            return try Subject(source, of: original(), threads: console.threads)
         }
         let program = RuntimeProgram(
             folder: arguments[runtimes] ?? ProcessEnvironment.text("ACCELC_RUNTIMES"),

@@ -18,7 +18,7 @@ enum StandardStream {
 final class Console {
     private(set) var isQuiet = false
     private(set) var isVerbose = false
-    private var showsJSON = false
+    private let showsJSON: Bool
     private(set) var threads = Parallel.processorCount
     /// All warnings of the run so far, those that `--quiet` leaves out too, for documents.
     let warnings = Locked<[String]>([])
@@ -34,7 +34,8 @@ final class Console {
 
     /// Creates the console of a run with the words of its command line.
     init(for words: [String] = []) {
-        errorDocument = ErrorDocument(isDue: Arguments.asksForJSON(words))
+        showsJSON = Arguments.asksForJSON(words)
+        errorDocument = ErrorDocument(isDue: showsJSON)
         let allowed = ProcessEnvironment.text("NO_COLOR") == nil && ProcessEnvironment.value("TERM") != "dumb"
         hasColours = allowed && isatty(output) == 1
         errorColours = allowed && isatty(errors) == 1
@@ -44,7 +45,6 @@ final class Console {
     func configure(_ arguments: Arguments) throws {
         isQuiet = arguments.has(CommonOptions.quiet)
         isVerbose = arguments.has(CommonOptions.verbose)
-        showsJSON = arguments.has(CommonOptions.json)
         threads = arguments.integer(CommonOptions.threads) ?? Parallel.processorCount
         let style = arguments[CommonOptions.progress].flatMap(ProgressStyle.init) ?? .auto
         progressStyle = style.resolved(onTerminal: isatty(errors) == 1, quiet: isQuiet)
