@@ -21,10 +21,8 @@ final class DriftCorrection: Sendable {
     private static let width = FeedbackFactor.width
     private var columns: Int { order.count }
 
-    /// - Parameter upper: returns an element of U by row and column.
-    init(
-        _ drift: [Float], order: [Int32], pivots: [Float], threads: Int, upper: @Sendable (Int, Int) -> Float
-    ) {
+    /// - Parameter panels: U as in `FeedbackFactor.withPanel`, one panel after the other.
+    init(_ drift: [Float], order: [Int32], pivots: [Float], panels factor: [Float], threads: Int) {
         (self.order, self.pivots) = (order, pivots)
         let (columns, width) = (order.count, Self.width)
         let panels = (columns + width - 1) / width
@@ -33,10 +31,11 @@ final class DriftCorrection: Sendable {
             nonisolated(unsafe) let target = target
             // The body does not throw, so neither does the loop.
             try? Parallel.forEach(panels, threads: threads) { panel in
-                for row in 0..<columns {
-                    for slot in 0..<min(width, columns - panel * width) {
-                        target[(panel * columns + row) * width + slot] =
-                            drift[row * columns + Int(order[panel * width + slot])]
+                let own = order[panel * width..<min((panel + 1) * width, columns)].map { Int($0) }
+                drift.withUnsafeBufferPointer { drift in
+                    for row in 0..<columns {
+                        let start = (panel * columns + row) * width
+                        for slot in own.indices { target[start + slot] = drift[row * columns + own[slot]] }
                     }
                 }
             }
@@ -45,10 +44,14 @@ final class DriftCorrection: Sendable {
             nonisolated(unsafe) let target = target
             try? Parallel.forEach(panels, threads: threads) { panel in
                 let start = Self.start(ofPanel: panel, columns)
-                for column in min((panel + 1) * width, columns)..<columns {
-                    for slot in 0..<width {
-                        target[start + (column - (panel + 1) * width) * width + slot] = upper(
-                            panel * width + slot, column)
+                let end = min((panel + 1) * width, columns)
+                factor.withUnsafeBufferPointer { factor in
+                    for column in end..<columns {
+                        let upper = FeedbackFactor.start(ofPanel: column / width) + column % width
+                        for slot in 0..<width {
+                            target[start + (column - end) * width + slot] =
+                                factor[upper + (panel * width + slot) * width]
+                        }
                     }
                 }
             }
@@ -56,7 +59,8 @@ final class DriftCorrection: Sendable {
         within = Self.packed(panels * width * width) { target in
             for row in 0..<columns {
                 for column in row + 1..<max(min((row / width + 1) * width, columns), row + 1) {
-                    target[row * width + column % width] = upper(row, column)
+                    let panel = FeedbackFactor.start(ofPanel: column / width)
+                    target[row * width + column % width] = factor[panel + row * width + column % width]
                 }
             }
         }

@@ -108,9 +108,7 @@ final class FeedbackFactor: Sendable {
         correction =
             statistics.drift.isEmpty
             ? nil
-            : DriftCorrection(statistics.drift, order: order, pivots: pivots, threads: threads) { row, column in
-                panels[Self.start(ofPanel: column / width) + row * width + column % width]
-            }
+            : DriftCorrection(statistics.drift, order: order, pivots: pivots, panels: panels, threads: threads)
     }
 
     /// Returns values by column from values by position.
@@ -120,7 +118,8 @@ final class FeedbackFactor: Sendable {
         return columns
     }
 
-    private static func start(ofPanel panel: Int) -> Int { width * width * panel * (panel + 1) / 2 }
+    /// The first element of a panel.
+    static func start(ofPanel panel: Int) -> Int { width * width * panel * (panel + 1) / 2 }
 
     /// Calls `body` with a panel: the columns of U starting at `panel * width`, with the rows above and including the
     /// diagonal block.

@@ -152,8 +152,14 @@ public final class MomentSums {
                 if let originals {
                     for (line, row) in own.enumerated() {
                         let (target, original) = (lines + line * columns, originals + row * columns)
-                        for column in 0..<columns { target[column] = original[column] - target[column] }
-                        hasDrifted = hasDrifted || (0..<columns).contains { target[$0] != 0 }
+                        var largest: Float = 0
+                        for column in 0..<columns {
+                            let drift = original[column] - target[column]
+                            target[column] = drift
+                            // NaN for a drift that is not finite.
+                            largest += abs(drift)
+                        }
+                        hasDrifted = hasDrifted || largest != 0
                     }
                 }
                 drifts.put(lines, own.count, at: place, columns, by: lines + width * columns)
