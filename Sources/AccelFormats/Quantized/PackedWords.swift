@@ -48,11 +48,19 @@ extension Array {
     func transposed(rows: Int) -> [Element] {
         guard rows > 0 else { return self }
         let columns = count / rows
-        var result: [Element] = []
-        result.reserveCapacity(count)
-        for column in 0..<columns {
-            for row in 0..<rows { result.append(self[row * columns + column]) }
+        // The rows whose elements stay in the L1 cache.
+        let step = 64
+        return withUnsafeBufferPointer { source in
+            Array(unsafeUninitializedCapacity: count) { target, count in
+                for first in stride(from: 0, to: rows, by: step) {
+                    for column in 0..<columns {
+                        for row in first..<Swift.min(first + step, rows) {
+                            target.initializeElement(at: column * rows + row, to: source[row * columns + column])
+                        }
+                    }
+                }
+                count = rows * columns
+            }
         }
-        return result
     }
 }

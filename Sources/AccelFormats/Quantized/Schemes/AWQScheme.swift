@@ -32,7 +32,7 @@ enum AWQScheme: QuantizedScheme {
         let facts = LayerFacts(bits: 4, zeros: layer[".qzeros"] == nil ? .none : .stored)
         let symmetric = try layer.symmetricStatement(facts, scales: [rows, groups], rows, columns)
         return GroupedCodes(
-            rows: rows, columns: columns, bits: 4, codes: { codes(words).transposed(rows: columns) },
+            rows: rows, columns: columns, bits: 4, codes: { codes(words) },
             group: columns / groups, groups: groups,
             scales: { try scaleTensor.finiteScales().transposed(rows: groups) }, scaleType: scaleTensor.elementType,
             zeros: try zeros(layer, [groups, rows / 8], symmetric)
@@ -47,16 +47,29 @@ enum AWQScheme: QuantizedScheme {
         return .integers {
             let zeros = codes(tensor)
             if let symmetric, zeros.contains(where: { $0 != 8 }) { throw symmetric }
-            return zeros.transposed(rows: shape.matrix.rows).map { Float($0) }
+            return zeros.map { Float($0) }
         }
     }
 
-    /// Returns the codes of a matrix of words, row by row.
+    /// Returns the codes of words [columns, rows / 8] as [rows, columns].
     private static func codes(_ tensor: StoredTensor) -> [UInt8] {
-        tensor.bytes.withBytes { bytes in
-            (0..<tensor.shape.count).flatMap { index in
-                let word = bytes.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self)
-                return nibbles.map { UInt8(word >> (4 * $0) & 15) }
+        let (columns, words) = tensor.shape.matrix
+        // The columns whose words stay in the L1 cache.
+        let step = 64
+        return tensor.bytes.withBytes { bytes in
+            [UInt8](unsafeUninitializedCapacity: columns * words * 8) { target, count in
+                for first in stride(from: 0, to: columns, by: step) {
+                    for index in 0..<words {
+                        for column in first..<min(first + step, columns) {
+                            let word = bytes.loadUnaligned(
+                                fromByteOffset: 4 * (column * words + index), as: UInt32.self)
+                            for (row, nibble) in nibbles.enumerated() {
+                                target[(8 * index + row) * columns + column] = UInt8(word >> (4 * nibble) & 15)
+                            }
+                        }
+                    }
+                }
+                count = columns * words * 8
             }
         }
     }
