@@ -65,7 +65,7 @@ struct QuantizedFixture {
     /// Returns the values of all weights by name.
     func values(_ tensors: [StoredTensor]? = nil, block: JSON? = nil) throws -> [String: [Float]] {
         try opened(tensors, block: block) { source in
-            try Dictionary(uniqueKeysWithValues: source.weights.map { ($0.name, try $0.values().resident().floats()) })
+            try Dictionary(uniqueKeysWithValues: source.weights.map { ($0.name, try $0.values().floats()) })
         }
     }
 
@@ -73,7 +73,7 @@ struct QuantizedFixture {
     func refusal(_ tensors: [StoredTensor]? = nil, block: JSON? = nil, files: [String: String] = [:]) -> String? {
         do {
             return try opened(tensors, block: block, files: files) { source in
-                for weight in try source.weights { _ = try weight.values().resident() }
+                for weight in try source.weights { _ = try weight.values() }
                 return nil
             }
         } catch { return "\(error)" }
