@@ -65,14 +65,14 @@ struct StateVerificationTests {
                 }
                 let contents = try package.contents
                 #expect(try differences(contents) == [])
-                let forged = try #require(ForgedStates().inject(into: contents))
+                let forged = try #require(StructureFault.forgedStates.inject(contents))
                 #expect(try differences(forged).contains { $0.contains("state") && $0.contains("F16") })
                 let states = package.manifest.provenance.states
                 let report = try SelfTest(of: .package(package), against: .model(original)).run()
                 #expect(report.failures.isEmpty, "\(report.terminal(width: 140))")
                 let caught = Set(report.trials.filter { $0.outcome == .caught }.map(\.fault))
-                #expect(caught.contains(ForgedStates().name))
-                #expect(caught.contains(RoundedStates().name) == (states == .float32))
+                #expect(caught.contains(StructureFault.forgedStates.name))
+                #expect(caught.contains(StructureFault.roundedStates.name) == (states == .float32))
                 for fault in Faults.kernels {
                     #expect(caught.contains(fault.name) == (states == .int8), "\(fault.name)")
                 }

@@ -5,8 +5,8 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// A mistake that a converter could make, injected into a program in memory. A new fault is a type here or beside it,
-/// and a line in `Faults.swift`.
+/// A mistake that a converter could make, injected into a copy of a program in memory. A new fault is a value beside those of its kind, and
+/// a name in `Faults.swift`.
 protocol Fault: Sendable {
     /// e.g. `swap nibbles`
     var name: String { get }
@@ -15,31 +15,35 @@ protocol Fault: Sendable {
 }
 
 /// A mistake in the stored bytes of a weight; the weights stage has to catch it.
-protocol WeightFault: Fault {
-    /// Returns the weight with the fault; nil if the codec or the shape does not allow it.
-    /// - Parameter others: the program's other weights, for mistakes that mix two of them up.
-    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]?
+struct WeightFault: Fault {
+    let name, detail: String
+    /// Returns the weight with the fault; nil if the codec or the shape does not allow it. The program's other weights are for mistakes that
+    /// mix two of them up.
+    let inject: @Sendable (_ weight: StoredBytes, _ others: [CompressedTensor]) throws -> [StoredBytes]?
 }
 
 /// A mistake in the execution plan of a function; the operators stage has to catch it.
-protocol PlanFault: Fault {
+struct PlanFault: Fault {
+    let name, detail: String
     /// Returns the function with the fault, once for each call that allows it. A change may leave the outputs equal,
     /// because both values are equal; the first one that changes them is used.
-    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan]
+    let inject: @Sendable (_ function: FunctionPlan, _ weights: [CompressedTensor]) -> [FunctionPlan]
 }
 
 /// A mistake in the results of a kernel; the operators stage has to catch it.
-protocol KernelFault: Fault {
+struct KernelFault: Fault {
+    let name, detail: String
     /// Returns whether the fault is one of an operator's kernels.
-    func applies(to operation: any Operator) -> Bool
+    let applies: @Sendable (any Operator) -> Bool
     /// Returns the results of a call with the fault.
-    func inject(into results: [HostTensor]) -> [HostTensor]
+    let inject: @Sendable (_ results: [HostTensor]) -> [HostTensor]
 }
 
 /// A fault in a package apart from the codes of its weights; the structure stage has to catch it.
-protocol StructureFault: Fault {
+struct StructureFault: Fault {
+    let name, detail: String
     /// Returns the package with the fault; nil if it is not applicable.
-    func inject(into contents: PackageContents) -> PackageContents?
+    let inject: @Sendable (PackageContents) -> PackageContents?
 }
 
 /// A stored weight whose bytes can be changed.

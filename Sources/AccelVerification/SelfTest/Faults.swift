@@ -1,16 +1,16 @@
 /// The registry of faults that a self test injects.
 enum Faults {
-    static let weights: [any WeightFault] = [
-        ScaledChannel(), SwappedNibbles(), ShiftedZeroPoint(), RotatedRow(), TransposedBlock(), DroppedRow(),
-        FlippedBit(), ShiftedBias(), MovedWeight(), ScaledOutlier(), SwappedWeights(), StaleWeight(), RenamedWeight(),
+    static let weights: [WeightFault] = [
+        .scaledChannel, .swappedNibbles, .shiftedZeroPoint, .rotatedRow, .transposedBlock, .droppedRow,
+        .flippedBit, .shiftedBias, .movedWeight, .scaledOutlier, .swappedWeights, .staleWeight, .renamedWeight,
     ]
-    static let structures: [any StructureFault] = [
-        DroppedOutput(), TransposedOutput(), ReshapedOutput(), LostStateWrite(), WrongStart(), ExchangedNames(),
-        WrongEpsilon(), LostEpsilon(), ReplacedAsset(), ForgedSource(), ForgedRecipe(), ForgedReader(),
-        RoundedStates(), ForgedStates(),
+    static let structures: [StructureFault] = [
+        .droppedOutput, .transposedOutput, .reshapedOutput, .lostStateWrite, .wrongStart, .exchangedNames,
+        .wrongEpsilon, .lostEpsilon, .replacedAsset, .forgedSource, .forgedRecipe, .forgedReader,
+        .roundedStates, .forgedStates,
     ]
-    static let plans: [any PlanFault] = [
-        WrongWeight(), WrongValue(), LostActivation(), ChangedRounding(), OtherRounding(),
+    static let plans: [PlanFault] = [
+        .wrongWeight, .wrongValue, .lostActivation, .changedRounding, .otherRounding,
     ]
-    static let kernels: [any KernelFault] = [FlippedStateCode(), ChangedStateScale()]
+    static let kernels: [KernelFault] = [.flippedStateCode, .changedStateScale]
 }

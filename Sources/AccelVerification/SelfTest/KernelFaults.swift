@@ -1,24 +1,20 @@
 import AccelPrograms
 import AccelTensors
 
-/// A code of a key/value cache is another one.
-struct FlippedStateCode: KernelFault {
-    let name = "flip a code of a state"
-    let detail = "the lowest bit of one code of a key/value cache is the other one"
+extension KernelFault {
+    /// A code of a key/value cache is another one.
+    static let flippedStateCode = KernelFault(
+        name: "flip a code of a state", detail: "the lowest bit of one code of a key/value cache is the other one",
+        applies: { $0 is RoundRows }
+    ) { results in
+        results.map { $0.flippingBit(ofByte: 0) }
+    }
 
-    func applies(to operation: any Operator) -> Bool { operation is RoundRows }
-
-    func inject(into results: [HostTensor]) -> [HostTensor] { results.map { $0.flippingBit(ofByte: 0) } }
-}
-
-/// The scale of a row of a key/value cache is another one.
-struct ChangedStateScale: KernelFault {
-    let name = "change a scale of a state"
-    let detail = "the scale of one row of a key/value cache is the next number"
-
-    func applies(to operation: any Operator) -> Bool { operation is RoundRows }
-
-    func inject(into results: [HostTensor]) -> [HostTensor] {
+    /// The scale of a row of a key/value cache is another one.
+    static let changedStateScale = KernelFault(
+        name: "change a scale of a state", detail: "the scale of one row of a key/value cache is the next number",
+        applies: { $0 is RoundRows }
+    ) { results in
         // The scale follows the codes, as a little-endian number.
         results.map { $0.flippingBit(ofByte: $0.wideningRows().shape.dimensions.last ?? 0) }
     }

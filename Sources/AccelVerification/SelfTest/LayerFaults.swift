@@ -1,22 +1,16 @@
 import AccelTensors
 import AccelWeightCompression
 
-/// The first block's bias is multiplied by 1.1.
-struct ShiftedBias: WeightFault {
-    let name = "shift a bias"
-    let detail = "one block's bias times 1.1"
-
-    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+extension WeightFault {
+    /// The first block's bias is multiplied by 1.1.
+    static let shiftedBias = WeightFault(name: "shift a bias", detail: "one block's bias times 1.1") { weight, _ in
         weight.scaled("biases", 0..<1, by: 1.1).map { [$0] }
     }
-}
 
-/// A weight that a mask keeps, or an outlier, is in the column beside its own.
-struct MovedWeight: WeightFault {
-    let name = "move a weight"
-    let detail = "a kept weight or an outlier stands in the column beside its own"
-
-    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+    /// A weight that a mask keeps, or an outlier, is in the column beside its own.
+    static let movedWeight = WeightFault(
+        name: "move a weight", detail: "a kept weight or an outlier stands in the column beside its own"
+    ) { weight, _ in
         var copy = weight
         if let mask = weight.index(of: "mask") {
             for index in weight.sections[mask].indices {
@@ -45,14 +39,9 @@ struct MovedWeight: WeightFault {
         copy.sections[columns][index * width] ^= 1
         return [copy]
     }
-}
 
-/// The first outlier is multiplied by 1.1.
-struct ScaledOutlier: WeightFault {
-    let name = "scale an outlier"
-    let detail = "one outlier times 1.1"
-
-    func inject(into weight: StoredBytes, others: [CompressedTensor]) throws -> [StoredBytes]? {
+    /// The first outlier is multiplied by 1.1.
+    static let scaledOutlier = WeightFault(name: "scale an outlier", detail: "one outlier times 1.1") { weight, _ in
         weight.scaled("outliers", 0..<1, by: 1.1).map { [$0] }
     }
 }

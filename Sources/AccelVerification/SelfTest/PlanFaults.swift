@@ -3,12 +3,10 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// A call reads another weight of the same shape.
-struct WrongWeight: PlanFault {
-    let name = "wrong weight"
-    let detail = "a call reads another weight of the same shape"
-
-    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
+extension PlanFault {
+    /// A call reads another weight of the same shape.
+    static let wrongWeight = PlanFault(name: "wrong weight", detail: "a call reads another weight of the same shape") {
+        function, weights in
         func change(_ operand: Operand) -> Operand? {
             guard case .weight(let index) = operand.storage, weights.indices.contains(index),
                 let other = weights.indices.last(where: {
@@ -20,14 +18,10 @@ struct WrongWeight: PlanFault {
         }
         return function.changingInputs { _, operand in change(operand) }
     }
-}
 
-/// A call reads another intermediate value of the same shape, as if the memory plan used the same bytes twice.
-struct WrongValue: PlanFault {
-    let name = "wrong value"
-    let detail = "a call reads another value's memory"
-
-    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
+    /// A call reads another intermediate value of the same shape, as if the memory plan used the same bytes twice.
+    static let wrongValue = PlanFault(name: "wrong value", detail: "a call reads another value's memory") {
+        function, _ in
         let earlier = function.calls.map { $0.outputs.filter { $0.elementType == .float32 } }
         return function.changingInputs { call, operand in
             guard case .arena = operand.storage, operand.elementType == .float32, operand.shape.count > 1 else {
@@ -36,14 +30,10 @@ struct WrongValue: PlanFault {
             return earlier[..<call].joined().last { $0.storage != operand.storage && $0.layout == operand.layout }
         }
     }
-}
 
-/// A fused activation is lost.
-struct LostActivation: PlanFault {
-    let name = "lose an activation"
-    let detail = "a fused activation is left off"
-
-    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
+    /// A fused activation is lost.
+    static let lostActivation = PlanFault(name: "lose an activation", detail: "a fused activation is left off") {
+        function, _ in
         function.calls.indices.compactMap { index in
             guard var linear = function.calls[index].operation as? any LinearOperator, linear.activation != .none else {
                 return nil
@@ -54,14 +44,11 @@ struct LostActivation: PlanFault {
             return changed
         }
     }
-}
 
-/// Activations are rounded that should not be, or the other way round.
-struct ChangedRounding: PlanFault {
-    let name = "change a rounding"
-    let detail = "a linear operator rounds its activations, or does not, unlike the model's"
-
-    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
+    /// Activations are rounded that should not be, or the other way round.
+    static let changedRounding = PlanFault(
+        name: "change a rounding", detail: "a linear operator rounds its activations, or does not, unlike the model's"
+    ) { function, _ in
         function.calls.indices.compactMap { index in
             guard let linear = function.calls[index].operation as? any LinearOperator else { return nil }
             var changed = function
@@ -71,14 +58,12 @@ struct ChangedRounding: PlanFault {
             return changed
         }
     }
-}
 
-/// Activations are rounded to other numbers than the model's: to bfloat16 in place of 8 bits, or the other way round.
-struct OtherRounding: PlanFault {
-    let name = "round to other numbers"
-    let detail = "a linear operator rounds its activations to bfloat16 in place of 8 bits, or the other way round"
-
-    func inject(into function: FunctionPlan, weights: [CompressedTensor]) -> [FunctionPlan] {
+    /// Activations are rounded to other numbers than the model's: to bfloat16 in place of 8 bits, or the other way round.
+    static let otherRounding = PlanFault(
+        name: "round to other numbers",
+        detail: "a linear operator rounds its activations to bfloat16 in place of 8 bits, or the other way round"
+    ) { function, _ in
         function.calls.indices.compactMap { index in
             guard var linear = function.calls[index].operation as? QuantizedLinear else { return nil }
             linear.rounding = linear.rounding == .bfloat16 ? .rows : .bfloat16

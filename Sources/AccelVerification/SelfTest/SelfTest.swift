@@ -39,7 +39,7 @@ public struct SelfTest: Sendable {
         var trials = [try bench.control(try differences(contents))]
         for fault in Faults.structures {
             progress(fault.name)
-            let caught = try fault.inject(into: contents).map { faulty in
+            let caught = try fault.inject(contents).map { faulty in
                 try differences(faulty).first.map { [Stage.structure: "\($0.name): \($0.reason)"] } ?? [:]
             }
             trials.append(

@@ -47,7 +47,7 @@ struct SelfTestBench {
 
     private static func run(
         of program: ModelPlan, _ function: Int, _ feed: FunctionFeed, _ model: ReferenceModel, _ lossy: Set<String>,
-        _ threads: Int, fault: (any KernelFault)? = nil
+        _ threads: Int, fault: KernelFault? = nil
     ) -> FunctionRun {
         FunctionRun(
             index: function, function: program.functions[function], feed: feed, golden: nil,
@@ -73,7 +73,7 @@ struct SelfTestBench {
             stages: [.structure, .weights, .operators, .graph], caught: caught)
     }
 
-    func trial(of fault: any WeightFault, on target: CompressedTensor) throws -> SelfTestReport.Trial {
+    func trial(of fault: WeightFault, on target: CompressedTensor) throws -> SelfTestReport.Trial {
         let name = "\(target.name) (\(target.codec.specification))"
         func trial(_ caught: [Stage: String]?) -> SelfTestReport.Trial {
             .init(
@@ -81,7 +81,7 @@ struct SelfTestBench {
                 caught: caught)
         }
         guard
-            let changed = try fault.inject(into: StoredBytes(target), others: program.weights)?.map({ try $0.tensor() }
+            let changed = try fault.inject(StoredBytes(target), program.weights)?.map({ try $0.tensor() }
             ),
             changed.contains(where: differs)
         else { return trial(nil) }
@@ -107,10 +107,10 @@ struct SelfTestBench {
         return !zip(own.floats(), changed.floats()).allSatisfy { $0.bitPattern == $1.bitPattern }
     }
 
-    func trial(of fault: any PlanFault) throws -> SelfTestReport.Trial {
+    func trial(of fault: PlanFault) throws -> SelfTestReport.Trial {
         let own = program.functions[function]
         var caught: [Stage: String]?
-        for changed in fault.inject(into: own, weights: program.weights).prefix(Self.candidates) {
+        for changed in fault.inject(own, program.weights).prefix(Self.candidates) {
             var faulty = program
             faulty.functions[function] = changed
             // Calls that run as one must not read what others of them write, which the changed ones may.
@@ -125,9 +125,9 @@ struct SelfTestBench {
             caught: caught)
     }
 
-    func trial(of fault: any KernelFault) throws -> SelfTestReport.Trial {
+    func trial(of fault: KernelFault) throws -> SelfTestReport.Trial {
         let own = program.functions[function]
-        let isApplicable = own.calls.contains { fault.applies(to: $0.operation) }
+        let isApplicable = own.calls.contains { fault.applies($0.operation) }
         return .init(
             fault: fault.name, detail: fault.detail, target: own.name, claimed: .operators, stages: [.operators],
             caught: isApplicable ? try runtimeFailures(for: program, operators: true, fault: fault) : nil)
@@ -135,7 +135,7 @@ struct SelfTestBench {
 
     /// Returns the failures of S2 and S3.
     private func runtimeFailures(
-        for program: ModelPlan, operators: Bool, fault: (any KernelFault)? = nil
+        for program: ModelPlan, operators: Bool, fault: KernelFault? = nil
     ) throws -> [Stage: String] {
         let run = Self.run(of: program, function, feed, model, lossy, threads, fault: fault)
         var caught: [Stage: String] = [:]

@@ -4,48 +4,38 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
-/// A function loses its last output.
-struct DroppedOutput: StructureFault {
-    let name = "drop an output"
-    let detail = "a function no longer gives its last output"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+extension StructureFault {
+    /// A function loses its last output.
+    static let droppedOutput = StructureFault(
+        name: "drop an output", detail: "a function no longer gives its last output"
+    ) { contents in
         contents.changingFunction { program in
             program.outputs.isEmpty ? nil : program.with(outputs: program.outputs.dropLast())
         }
     }
-}
 
-/// An output's last two axes are swapped.
-struct TransposedOutput: StructureFault {
-    let name = "transpose an output"
-    let detail = "the last two axes of an output change places"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// An output's last two axes are swapped.
+    static let transposedOutput = StructureFault(
+        name: "transpose an output", detail: "the last two axes of an output change places"
+    ) { contents in
         contents.changingOutput { type in
             let rank = type.rank
             guard rank > 1, (type.shape?.count ?? 0) > 1 else { return nil }
             return Transpose(Array(0..<rank - 2) + [rank - 1, rank - 2])
         }
     }
-}
 
-/// An output has an additional axis.
-struct ReshapedOutput: StructureFault {
-    let name = "reshape an output"
-    let detail = "an output has another axis, of size 1"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// An output has an additional axis.
+    static let reshapedOutput = StructureFault(
+        name: "reshape an output", detail: "an output has another axis, of size 1"
+    ) { contents in
         contents.changingOutput { type in type.rank < 8 ? Reshape(to: type.dimensions + [1]) : nil }
     }
-}
 
-/// The new value of a state is not written.
-struct LostStateWrite: StructureFault {
-    let name = "lose a state's update"
-    let detail = "a state holds for the next run what it held before"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// The new value of a state is not written.
+    static let lostStateWrite = StructureFault(
+        name: "lose a state's update", detail: "a state holds for the next run what it held before"
+    ) { contents in
         contents.changingFunction { program in
             guard let lost = program.states.firstIndex(where: { $0.next != $0.value }) else { return nil }
             var states = program.states
@@ -54,14 +44,10 @@ struct LostStateWrite: StructureFault {
             return program.with(states: states)
         }
     }
-}
 
-/// A state starts 5 higher, or as the opposite flag.
-struct WrongStart: StructureFault {
-    let name = "start a state elsewhere"
-    let detail = "a state starts as another number"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// A state starts 5 higher, or as the opposite flag.
+    static let wrongStart = StructureFault(name: "start a state elsewhere", detail: "a state starts as another number")
+    { contents in
         guard let name = contents.graph.functions.lazy.flatMap(\.program.states).first?.name else { return nil }
         var copy = contents
         // Functions that share a state start it with the same value.
@@ -78,14 +64,10 @@ struct WrongStart: StructureFault {
         }
         return copy
     }
-}
 
-/// Two functions have exchanged names.
-struct ExchangedNames: StructureFault {
-    let name = "exchange names"
-    let detail = "two functions are called as each other"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// Two functions have exchanged names.
+    static let exchangedNames = StructureFault(name: "exchange names", detail: "two functions are called as each other")
+    { contents in
         guard contents.graph.functions.count > 1 else { return nil }
         var copy = contents
         let (first, second) = (contents.graph.functions[0], contents.graph.functions[1])
@@ -96,34 +78,22 @@ struct ExchangedNames: StructureFault {
         copy.graph.functions[1] = named(second, as: first)
         return copy
     }
-}
 
-/// A layer norm has another epsilon; the change is too small for any metric.
-struct WrongEpsilon: StructureFault {
-    let name = "change an epsilon"
-    let detail = "a layer norm's epsilon is 3e-06 more"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// A layer norm has another epsilon; the change is too small for any metric.
+    static let wrongEpsilon = StructureFault(name: "change an epsilon", detail: "a layer norm's epsilon is 3e-06 more")
+    { contents in
         contents.changingOperation { ($0 as? LayerNorm).map { LayerNorm(epsilon: $0.epsilon + 3e-6) } }
     }
-}
 
-/// An RMS norm has an epsilon of 0.
-struct LostEpsilon: StructureFault {
-    let name = "lose an epsilon"
-    let detail = "an RMS norm's epsilon is 0"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// An RMS norm has an epsilon of 0.
+    static let lostEpsilon = StructureFault(name: "lose an epsilon", detail: "an RMS norm's epsilon is 0") { contents in
         contents.changingOperation { ($0 as? RMSNorm).map { _ in RMSNorm(epsilon: 0) } }
     }
-}
 
-/// An asset has another last byte.
-struct ReplacedAsset: StructureFault {
-    let name = "replace an asset"
-    let detail = "a file that is passed through has another last byte"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// An asset has another last byte.
+    static let replacedAsset = StructureFault(
+        name: "replace an asset", detail: "a file that is passed through has another last byte"
+    ) { contents in
         guard let asset = contents.assets.first, !asset.content.isEmpty else { return nil }
         var bytes = asset.content.withBytes { Array($0) }
         bytes[bytes.count - 1] ^= 1
@@ -131,27 +101,21 @@ struct ReplacedAsset: StructureFault {
         copy.assets[0].content = ByteView(bytes)
         return copy
     }
-}
 
-/// The package records another source file.
-struct ForgedSource: StructureFault {
-    let name = "forge a source"
-    let detail = "the provenance has another digest of a model's file"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// The package records another source file.
+    static let forgedSource = StructureFault(
+        name: "forge a source", detail: "the provenance has another digest of a model's file"
+    ) { contents in
         guard let source = contents.provenance.sources.first else { return nil }
         var copy = contents
         copy.provenance.sources[0].digest = SHA256.digest(of: ByteView(source.digest.bytes))
         return copy
     }
-}
 
-/// The package records another recipe.
-struct ForgedRecipe: StructureFault {
-    let name = "forge the recipe"
-    let detail = "the provenance says that weights are stored by another scheme"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// The package records another recipe.
+    static let forgedRecipe = StructureFault(
+        name: "forge the recipe", detail: "the provenance says that weights are stored by another scheme"
+    ) { contents in
         guard !contents.coverage.isEmpty else { return nil }
         let isFloat = contents.coverage.contains { $0.tensor.codec.name == "float16" }
         guard let other = try? Codecs.codec(isFloat ? "bfloat16" : "float16") else { return nil }
@@ -159,27 +123,21 @@ struct ForgedRecipe: StructureFault {
         copy.provenance.recipe = Recipe(default: other).json
         return copy
     }
-}
 
-/// The coverage table names another reader of a weight.
-struct ForgedReader: StructureFault {
-    let name = "forge a reader"
-    let detail = "the coverage table says that another operator reads a weight"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// The coverage table names another reader of a weight.
+    static let forgedReader = StructureFault(
+        name: "forge a reader", detail: "the coverage table says that another operator reads a weight"
+    ) { contents in
         guard !contents.coverage.isEmpty else { return nil }
         var copy = contents
         copy.coverage[0].readers.append(Copy.name)
         return copy
     }
-}
 
-/// Key/value caches are float16, and the package does not record that.
-struct RoundedStates: StructureFault {
-    let name = "round states"
-    let detail = "key/value caches are kept in float16, which nobody asked for"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// Key/value caches are float16, and the package does not record that.
+    static let roundedStates = StructureFault(
+        name: "round states", detail: "key/value caches are kept in float16, which nobody asked for"
+    ) { contents in
         guard contents.provenance.states == .float32,
             let functions = try? contents.graph.functions.keepingCaches(in: .float16),
             functions.contains(where: { $0.hasStates(in: .float16) })
@@ -188,14 +146,12 @@ struct RoundedStates: StructureFault {
         copy.graph.functions = functions
         return copy
     }
-}
 
-/// The package records another element type of key/value caches.
-struct ForgedStates: StructureFault {
-    let name = "forge the type of states"
-    let detail = "the provenance says that key/value caches are kept in another element type"
-
-    func inject(into contents: PackageContents) -> PackageContents? {
+    /// The package records another element type of key/value caches.
+    static let forgedStates = StructureFault(
+        name: "forge the type of states",
+        detail: "the provenance says that key/value caches are kept in another element type"
+    ) { contents in
         let (functions, own) = (contents.graph.functions, contents.provenance.states)
         let names = KeptCaches(of: functions.map(\.program), in: .float16).names
         guard !names.isEmpty || functions.contains(where: { $0.hasStates(in: own) }) else { return nil }

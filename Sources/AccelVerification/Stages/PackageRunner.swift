@@ -8,10 +8,10 @@ final class PackageRunner {
     let program: ModelPlan
     let threads: Int
     /// A fault of the kernels, which a self test injects into the results of single calls.
-    private let fault: (any KernelFault)?
+    private let fault: KernelFault?
     private var session: Session?
 
-    init(_ program: ModelPlan, threads: Int, fault: (any KernelFault)? = nil) {
+    init(_ program: ModelPlan, threads: Int, fault: KernelFault? = nil) {
         self.program = program
         self.threads = threads
         self.fault = fault
@@ -77,8 +77,8 @@ final class PackageRunner {
             }
         }
         let results = try session.executor(of: function).run(call: call, on: inputs)
-        guard let fault, fault.applies(to: plan.calls[call].operation) else { return results }
-        return fault.inject(into: results)
+        guard let fault, fault.applies(plan.calls[call].operation) else { return results }
+        return fault.inject(results)
     }
 }
 
