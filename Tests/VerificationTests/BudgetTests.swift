@@ -134,10 +134,7 @@ struct BudgetTests {
         "An entry that nothing is held to is a mistake, and says why",
         arguments: [
             (#"{"outputs": [{"match": "logit", "sqnr": 1}]}"#, "outputs[0]", #"did you mean "logits"?"#),
-            (
-                #"{"outputs": [{"match": "pooled", "sqnr": 1}]}"#, "outputs[0]",
-                #"fits no output; there is "last_hidden_state", "logits""#
-            ),
+            (#"{"outputs": [{"match": "pooled", "sqnr": 1}]}"#, "outputs[0]", #""pooled" matches no limited output"#),
             (
                 #"{"outputs": [{"match": "lo*", "sqnr": 1}, {"match": "logits", "sqnr": 2}]}"#, "outputs[1]",
                 #"never reached: outputs[0] comes first for "logits""#
