@@ -25,6 +25,12 @@ struct FeedCall {
 
     init(inputs: [String: HostTensor]) { self.inputs = inputs }
 
+    /// - Parameter suffix: of the sample; nil for none.
+    init(_ feed: FunctionFeed, _ suffix: String? = nil) {
+        (inputs, states) = (feed.inputs, feed.states)
+        (outputName, stateName) = ({ $0 + (suffix ?? "") }, { $0 + (suffix ?? "") })
+    }
+
     init(_ block: GoldenDecoding.Block) {
         inputs = block.step.inputs.mapValues { HostTensor($0) }
         carried = block.step.carried

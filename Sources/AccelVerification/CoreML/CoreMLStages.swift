@@ -144,172 +144,79 @@ struct CoreMLStages: StageRunner {
         self.report = report
     }
 
-    /// One of the enumerated shapes of a function.
-    private struct FunctionShape: Hashable {
-        let function: String
-        let index: Int
-
-        init(_ interface: CoreMLModel.Interface, _ index: Int) { (function, self.index) = (interface.function, index) }
-    }
-
-    /// The drawn inputs and states of functions.
-    private struct DrawnFeeds {
-        private let inputs: DrawnInputs
-        /// The index of a run's function of the model among those of `inputs`; nil where the model has none.
-        private let indices: [Int?]
-
-        init(_ runs: [CoreMLRun], _ programs: [Program], seed: UInt64) throws {
-            var models: [FrozenProgram] = []
-            indices = try runs.map { run in
-                try run.reference(programs, [:]).map { model in
-                    try model.requireMemoryForInputs()
-                    models.append(model)
-                    return models.count - 1
-                }
-            }
-            inputs = DrawnInputs(models, seed: seed)
-        }
-
-        func feed(for run: Int) throws -> FunctionFeed? { try indices[run].flatMap(inputs.feed) }
-    }
-
-    /// Runs S3 and S4 on the given inputs, and with a model on drawn inputs for all other functions and shapes.
+    /// Runs S3 and S4 on the given inputs, and with a model on random inputs for all other functions and shapes.
     private func checkFunctions(
         _ limits: CoreMLLimits, _ report: inout ParityReport, _ progress: (Stage, Double) -> Void
     ) throws {
-        var done: Set<FunctionShape> = []
-        var count = 0
-        var refused: [(run: CoreMLRun, error: SamplesTooLong)] = []
-        let interfaces = package.model.interfaces
-        if let decoding = try decoding() {
+        let functions = CoreMLFunction.all(of: package)
+        let feeds = try FeedPlan(
+            functions.plan(fitting: options.inputs), on: options.inputs, decodesSamples: programs != nil,
+            requiresRuns: false)
+        let comparison = try CoreMLComparison(
+            functions, feeds.program, sharing: feeds.decoded, programs ?? [], stored: stored, limits, options)
+        for sequence in feeds.sequences {
             progress(.outputs, 0)
-            let findings = try decoding.findings(options.inputs.golden, programs ?? [], stored: stored, limits, options)
+            let findings = try comparison.findings(sequence)
             report.outputs += findings.outputs
             report.notCompared += findings.notCompared
-            let names = decoding.names
-            done = Set(interfaces.filter { names.contains($0.function) }.map { FunctionShape($0, 0) })
-            count += decoding.sequences.reduce(0) { $0 + $1.blocks.count }
         }
-        let samples = options.inputs.golden.map { $0.samples.map(InputSource.golden) } ?? [options.inputs]
-        for interface in interfaces where options.inputs.seed == nil && !done.contains(FunctionShape(interface, 0)) {
-            for source in samples {
-                for shape in try interface.shapes(of: source) {
-                    progress(.outputs, 0)
-                    let run = CoreMLRun(
-                        package: package, interface: interface, shape: shape, source: source, stored: stored,
-                        limits: limits)
-                    let runs: [CoreMLRun]
-                    do {
-                        runs = try run.bySamples()
-                    } catch let error as SamplesTooLong {
-                        refused.append((run, error))
-                        continue
-                    }
-                    for run in runs where try add(run, &report) {
-                        done.insert(FunctionShape(interface, shape))
-                        count += 1
-                    }
-                }
-            }
+        for index in feeds.decoded.sorted() where comparison.models[index] == nil && programs != nil {
+            report.skip(.outputs, functions[index].title, "no part of the model has its inputs", isRequired: true)
         }
-        if case .file(let file) = options.inputs {
-            if done.isEmpty, let refusal = refused.first { throw refusal.error }
-            // Another function takes all samples.
-            for (run, _) in refused {
-                let runs = (try? run.bySamples(leavingOut: true)) ?? []
-                for run in runs where try add(run, &report) {
-                    done.insert(FunctionShape(run.interface, run.shape))
-                    count += 1
-                }
-                report.leaveOut(
-                    run.function, taken: runs.compactMap(\.sample?.rows.own), of: runs.first?.sample?.samples)
-            }
-            guard !done.isEmpty else {
-                throw package.noFunction(takes: try InputMatcher(file, for: package.functionInterfaces))
-            }
+        var done = feeds.decoded
+        var count = feeds.sequences.reduce(0) { $0 + $1.blocks.count }
+        for run in feeds.single {
+            progress(.outputs, 0)
+            guard try add(run, comparison, &report) else { continue }
+            done.insert(run.function)
+            count += 1
+        }
+        if feeds.file != nil {
+            report.leaveOut(feeds.leftOut)
             report.countRuns(count)
             report.joinSamples()
         }
-        try checkDrawn(limits, besides: done, &report, progress)
-        if let golden = options.inputs.golden, options.stages.contains(.outputs) { requireOutputs(of: golden, &report) }
+        try checkDrawn(comparison, besides: done, &report, progress)
+        if let golden = options.inputs.golden, options.stages.contains(.outputs) {
+            let compared = Set(report.outputs.filter { $0.reference == .golden }.map(\.name))
+            report.notCompared += feeds.unreached(in: golden, besides: compared)
+        }
     }
 
-    /// Runs S3 and S4 on drawn inputs, for the functions and shapes that have not run.
+    /// Runs S3 and S4 on random inputs, for the functions and shapes that have not run.
     private func checkDrawn(
-        _ limits: CoreMLLimits, besides done: Set<FunctionShape>, _ report: inout ParityReport,
+        _ comparison: CoreMLComparison, besides done: Set<Int>, _ report: inout ParityReport,
         _ progress: (Stage, Double) -> Void
     ) throws {
+        let rest = comparison.functions.indices.filter { !done.contains($0) }
+        let known = comparison.models.indices.filter { comparison.models[$0] != nil }
         let seed = options.inputs.seed ?? InputSource.defaultSeed
-        let runs = package.model.interfaces.flatMap { interface in
-            (0..<interface.shapeCount).map { shape in
-                CoreMLRun(
-                    package: package, interface: interface, shape: shape, source: .seeded(seed), stored: stored,
-                    limits: limits)
-            }
-        }
-        let rest = runs.indices.filter { !done.contains(FunctionShape(runs[$0].interface, runs[$0].shape)) }
-        guard !rest.isEmpty else { return }
-        let feeds = try DrawnFeeds(runs, programs ?? [], seed: seed)
+        let inputs = DrawnInputs(comparison.models.compactMap(\.self), seed: seed)
         var drawn: [String] = []
         for index in rest {
             progress(.outputs, 0)
-            var run = runs[index]
-            run.drawn = try feeds.feed(for: index)
-            if programs != nil, try add(run, &report) {
-                drawn.append(run.function)
-                continue
+            let title = comparison.functions[index].title
+            let feed = try known.firstIndex(of: index).flatMap(inputs.feed)
+            if programs != nil, try add(.init(function: index, feed: feed ?? FunctionFeed()), comparison, &report) {
+                drawn.append(title)
+            } else {
+                report.skip(
+                    .outputs, title, "the inputs are not of its names and shapes", isRequired: programs != nil)
             }
-            report.skip(
-                .outputs, run.function, "the inputs are not of its names and shapes", isRequired: programs != nil)
         }
         if !drawn.isEmpty, options.inputs.seed == nil { report.draw(for: drawn, seed: seed) }
     }
 
-    /// The blocks of a decoder's golden, or of a file's samples; nil for other inputs, and where no functions share states.
-    private func decoding() throws -> CoreMLDecoding? {
-        switch options.inputs {
-        case .golden(let golden) where golden.isDecoding: try CoreMLDecoding(package, golden: golden)
-        case .file(let file):
-            if programs != nil, let given = try InputMatcher(file, for: package.functionInterfaces).samples {
-                try CoreMLDecoding(package, samples: given)
-            } else {
-                nil
-            }
-        case .golden, .seeded: nil
-        }
-    }
-
-    /// Lists the outputs of a golden that functions have which do not take its inputs: else they would pass unseen.
-    private func requireOutputs(of golden: Golden, _ report: inout ParityReport) {
-        let id = CoreMLWeightMatcher.identifier
-        let compared = Set(report.outputs.filter { $0.reference == .golden }.map { id($0.name) })
-        for sample in golden.samples {
-            for name in sample.outputs.keys.sorted() where !compared.contains(id(name + sample.suffix)) {
-                guard
-                    let interface = package.model.interfaces.first(where: {
-                        $0.outputs.contains { id($0.name) == id(name) }
-                    })
-                else {
-                    continue
-                }
-                let run = CoreMLRun(
-                    package: package, interface: interface, source: .golden(sample), stored: stored,
-                    limits: CoreMLLimits())
-                report.skip(
-                    .outputs, "\(interface.function) out.\(name)\(sample.suffix)",
-                    Golden.lacksInputs(run.unfitting(in: sample)), isRequired: true)
-            }
-        }
-    }
-
     /// - Returns: Whether the inputs fit the function.
-    private func add(_ run: CoreMLRun, _ report: inout ParityReport) throws -> Bool {
+    private func add(
+        _ run: FeedPlan.Run, _ comparison: CoreMLComparison, _ report: inout ParityReport
+    ) throws -> Bool {
         do {
-            guard let result = try run.result(programs ?? [], options) else { return false }
+            guard let result = try comparison.findings(run) else { return false }
             report.add(result)
         } catch let error as any ReportedError where report.structure?.differences.isEmpty == false {
             // The package is known to differ; its failures are reported too.
-            report.skip(.outputs, run.function, error.description, isRequired: true)
+            report.skip(.outputs, comparison.functions[run.function].title, error.description, isRequired: true)
         }
         return true
     }

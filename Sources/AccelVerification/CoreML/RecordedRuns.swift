@@ -38,33 +38,28 @@ public struct RecordedRuns: Sendable {
         _ package: CoreMLPackage, on source: InputSource, to path: String
     ) throws -> (runs: Int, drawn: [String], leftOut: [String]) {
         // A function that enumerates its shapes is one of each of them.
-        let variants = package.model.interfaces.flatMap { interface in
-            interface.enumeratedShapes.enumerated().map { Variant(interface: interface, shape: $0, sizes: $1.shapes) }
-        }
-        let names = variants.map(\.interface.function)
-        let functions = try variants.map {
-            try package.program(function: $0.interface.function, shapes: $0.sizes)
-        }
+        let functions = CoreMLFunction.all(of: package)
+        let feeds = try FeedPlan(functions.plan(fitting: source), on: source, decodesSamples: false)
+        let importer = CoreMLImporter(functions, feeds.program, keeping: feeds.decoded)
         var (runs, given, made): ([Run], [HostRow], [HostRow]) = ([], [], [])
-        let (sequences, drawn, leftOut) = try Self.sequences(package, variants, functions, source)
-        for (number, sequence) in sequences.enumerated() {
-            var states: [String: HostTensor] = [:]
-            var before: [String: HostTensor] = [:]
-            for step in sequence {
-                let function = functions[step.function]
-                let inputs = step.inputs.merging(step.carried.compactMapValues { before[$0] }) { own, _ in own }
-                let outputs = try function.evaluate(inputs, states: &states)
-                before.merge(outputs.map { ($0.name, $0.tensor) }) { _, new in new }
+        let (sequences, drawn) = try Self.sequences(feeds, importer, source)
+        for (number, calls) in sequences.enumerated() {
+            let sequence = CoreMLSequence(importer)
+            for (index, call) in calls {
+                let program = try importer.program(index)
+                var call = try call()
+                // Elsewhere the states of a sequence start as zeros.
+                call.states = [:]
+                let (inputs, values) = try sequence.run(index, call)
                 let inputNames = inputs.keys.sorted()
+                let outputs = program.program.outputs.map(\.name)
                 given += inputNames.compactMap { name in inputs[name].map { ("\(runs.count).\(name)", $0) } }
-                made += outputs.map { ("\(runs.count).\($0.name)", $0.tensor) }
+                made += outputs.compactMap { name in values[name].map { ("\(runs.count).\(name)", $0) } }
                 runs.append(
                     Run(
-                        function: names[step.function], sequence: number, inputs: inputNames,
-                        outputs: outputs.map(\.name),
-                        logits: outputs.map(\.name).filter {
-                            function.program.interface.outputs[$0]?.kind == .logits
-                        }))
+                        function: functions[index].interface.function, sequence: number, inputs: inputNames,
+                        outputs: outputs,
+                        logits: outputs.filter { program.program.interface.outputs[$0]?.kind == .logits }))
             }
         }
         let folder = try AtomicFolder(replacing: path, as: .recordedRuns)
@@ -91,85 +86,42 @@ public struct RecordedRuns: Sendable {
             of: members, listing: [Self.inputs, Self.outputs], in: folder.path)
         try AtomicFile.write(document, to: "\(folder.path)/\(list)", as: .internal)
         try folder.commit()
+        let leftOut = feeds.leftOut.map { function, taken, samples in
+            let count = samples - taken
+            return
+                "\(function) leaves out \(Wording.count(count, "sample")) that \(count == 1 ? "is" : "are") too long for it"
+        }
         return (runs.count, drawn, leftOut)
     }
 
-    /// A function with one of the shapes that it enumerates.
-    private struct Variant {
-        let interface: CoreMLModel.Interface
-        /// The index of the shape.
-        let shape: Int
-        let sizes: [String: [Int]]
-    }
-
     private typealias HostRow = (name: String, tensor: HostTensor)
-    private struct Step {
-        var function: Int
-        var inputs: [String: HostTensor]
-        var carried: [String: String] = [:]
-    }
+    private typealias Sequence = [(function: Int, call: () throws -> FeedCall)]
 
-    /// Returns the steps of each sequence, the functions whose inputs are drawn although the source has a file, and remarks on samples that
-    /// a function leaves out.
+    /// Returns the calls of each sequence, and the functions whose inputs are random although the source has a file.
     private static func sequences(
-        _ package: CoreMLPackage, _ variants: [Variant], _ functions: [FrozenProgram], _ source: InputSource
-    ) throws -> (sequences: [[Step]], drawn: [String], leftOut: [String]) {
-        if let golden = source.golden, golden.isDecoding {
-            let sequences = try CoreMLDecoding(package, golden: golden).sequences.map {
-                sequence in
-                sequence.blocks.map { block in
-                    Step(
-                        function: variants.firstIndex {
-                            $0.interface.function == package.model.interfaces[block.step.function].function
-                        } ?? block.step.function, inputs: block.step.inputs.mapValues { HostTensor($0) },
-                        carried: block.step.carried)
-                }
-            }
-            return (sequences, [], [])
+        _ feeds: FeedPlan, _ importer: CoreMLImporter, _ source: InputSource
+    ) throws -> (sequences: [Sequence], drawn: [String]) {
+        guard feeds.sequences.isEmpty else {
+            let blocks = feeds.sequences.map { $0.blocks.map { block in (block.step.function, { FeedCall(block) }) } }
+            return (blocks, [])
         }
-        func recorded(_ index: Int, leavingOut leavesOut: Bool) throws -> (inputs: [[String: HostTensor]], leftOut: Int)
-        {
-            let run = CoreMLRun(
-                package: package, interface: variants[index].interface, shape: variants[index].shape, source: source,
-                stored: [:], limits: CoreMLLimits())
-            do {
-                let runs = source.seed == nil ? try run.bySamples(leavingOut: leavesOut) : []
-                let inputs = try runs.compactMap { try $0.sourceInputs() }.filter { inputs in
-                    functions[index].inputs.allSatisfy { inputs[$0.name]?.shape == $0.shape }
-                }
-                let taken = runs.compactMap(\.sample?.rows.own).reduce(0, +)
-                return inputs.count == runs.count ? (inputs, (runs.first?.sample?.samples ?? taken) - taken) : ([], 0)
-            } catch is SamplesTooLong {
-                return ([], 0)
-            }
+        var (sequences, drawn): ([Sequence], [String]) = ([], [])
+        for (index, function) in importer.functions.enumerated() {
+            let runs = feeds.runs.filter { $0.function == index }
+            sequences += runs.map { run in [(index, { FeedCall(inputs: try run.feed.completed().inputs) })] }
+            guard runs.isEmpty else { continue }
+            sequences.append([
+                (
+                    index,
+                    {
+                        FeedCall(
+                            inputs: SeededInputs(seed: source.samplingSeed).inputs(for: try importer.program(index)))
+                    }
+                )
+            ])
+            if source.seed == nil { drawn.append(function.interface.function) }
         }
-        var given = try functions.indices.map { try recorded($0, leavingOut: false) }
-        // Where a function takes all samples, one that is too short for some takes the others.
-        if given.contains(where: { !$0.inputs.isEmpty }) {
-            for index in given.indices where given[index].inputs.isEmpty {
-                given[index] = try recorded(index, leavingOut: true)
-            }
-        }
-        var (sequences, drawn): ([[Step]], [String]) = ([], [])
-        for (index, function) in functions.enumerated() {
-            for inputs in given[index].inputs { sequences.append([Step(function: index, inputs: inputs)]) }
-            guard given[index].inputs.isEmpty else { continue }
-            let inputs = SeededInputs(seed: source.samplingSeed).inputs(for: function)
-            sequences.append([Step(function: index, inputs: inputs)])
-            if source.seed == nil { drawn.append(variants[index].interface.function) }
-        }
-        if drawn.count == functions.count {
-            switch source {
-            case .seeded: break
-            case .golden(let golden): throw package.noFunction(takes: InputMatcher(golden: golden))
-            case .file(let file):
-                throw package.noFunction(takes: try InputMatcher(file, for: package.functionInterfaces))
-            }
-        }
-        let leftOut = zip(variants, given).filter { $0.1.leftOut > 0 }.map {
-            "\($0.interface.title(ofShape: $0.shape)) leaves out \(Wording.count($1.leftOut, "sample")) that \($1.leftOut == 1 ? "is" : "are") too long for it"
-        }
-        return (sequences, drawn, leftOut)
+        return (sequences, drawn)
     }
 
     /// Writes integers as I32, the integer type of Core ML.

@@ -39,10 +39,7 @@ final class DrawnInputs {
 
     /// Creates random inputs for functions of a model, which run by the operators' reference implementations.
     convenience init(_ models: [FrozenProgram], seed: UInt64) {
-        let program = ModelPlan(
-            of: ModelGraph(functions: models, tensors: []),
-            functions: models.map { $0.outline(part: $0.program.name) })
-        self.init(program, models, seed: seed) { function, feed in
+        self.init(ModelPlan(outlining: models), models, seed: seed) { function, feed in
             var states = feed.states
             let outputs = try models[function].evaluate(feed.inputs, states: &states)
             return states.merging(outputs.map { ($0.name, $0.tensor) }) { $1 }.mapValues { $0.wideningRows() }

@@ -11,14 +11,12 @@ struct EncoderStates {
     let program: ModelPlan
     let model: ReferenceModel?
 
-    /// - `isMade`: the original encoder made some of the feed.
-    typealias Run = (function: Int, feed: FunctionFeed, isMade: Bool)
+    typealias Run = FeedPlan.Run
 
     /// Returns the runs with these states, and runs on the encoder's output of functions that take it. Runs for which the file has neither
     /// states nor the encoder's inputs are left out: a decoder is meaningless on zero encoder states.
     /// - Throws: `RequestError` (unavailable) if no run is left.
-    func given(to runs: [(function: Int, feed: FunctionFeed)], file: InputMatcher) throws -> [Run] {
-        let runs = runs.map { Run($0.function, $0.feed, false) }
+    func given(to runs: [Run], file: InputMatcher) throws -> [Run] {
         func missing(_ run: Run) -> [FrozenProgram.State] {
             program.functions[run.function].encoderStates(missingIn: run.feed)
         }
@@ -32,10 +30,10 @@ struct EncoderStates {
             let ports = missing(run).map(\.port)
             guard !ports.isEmpty else { return run }
             guard let encoders, encoders.count > number, Self.values(of: ports, in: first) != nil else { return nil }
-            var feed = run.feed
-            feed.made = Set(ports.map(\.name))
-            feed.add { ([:], try encoders.values(of: ports, number)) }
-            return (run.function, feed, true)
+            var made = Run(function: run.function, feed: run.feed, isMade: true)
+            made.feed.made = Set(ports.map(\.name))
+            made.feed.add { ([:], try encoders.values(of: ports, number)) }
+            return made
         }
         if given.isEmpty, let lost = runs.first {
             throw RequestError(
@@ -48,9 +46,9 @@ struct EncoderStates {
                 let ports = program.functions[index].inputs
                 guard let encoders, Self.values(of: ports, in: first) != nil else { return [Run]() }
                 return (0..<encoders.count).map { number in
-                    var feed = FunctionFeed()
-                    feed.add { (try encoders.values(of: ports, number), [:]) }
-                    return (index, feed, true)
+                    var made = Run(function: index, feed: FunctionFeed(), isMade: true)
+                    made.feed.add { (try encoders.values(of: ports, number), [:]) }
+                    return made
                 }
             }
     }

@@ -6,14 +6,11 @@ extension ParityReport {
         if count > functions.count { inputs += "; \(Wording.count(count, "run"))" }
     }
 
-    /// Records that a function takes some of the samples only, because the others are too long for it.
-    /// - Parameters:
-    ///   - taken: the samples of each run.
-    ///   - count: the samples of the file; nil for no samples.
-    mutating func leaveOut(_ function: String, taken: [Int], of count: Int?) {
-        let own = taken.reduce(0, +)
-        guard let count, own < count else { return }
-        inputs += "; \(function) on the \(own) of \(count) samples that are short enough for it"
+    /// Records that functions take some of the samples only, because the others are too long for them.
+    mutating func leaveOut(_ functions: [(function: String, taken: Int, samples: Int)]) {
+        for (function, taken, samples) in functions {
+            inputs += "; \(function) on the \(taken) of \(samples) samples that are short enough for it"
+        }
     }
 
     /// Joins what the runs of a function on several samples found for each output: as if they were one tensor.

@@ -1,4 +1,6 @@
+import Accel
 import AccelByteIO
+import AccelCPURuntime
 import AccelFormats
 import AccelPrograms
 import AccelTensors
@@ -100,11 +102,54 @@ struct RuntimeStages: StageRunner {
                 }
                 return (function.name, model)
             }
-            let feed = try FunctionRuns(functions, on: options.inputs)
-            report.notCompared += feed.notCompared
-            if !feed.drawn.isEmpty { report.draw(for: feed.drawn, seed: options.inputs.samplingSeed) }
-            return feed.runs
+            return try runs(of: functions)
         }
+    }
+
+    /// The runs of functions that are called by name, with their fixed shapes.
+    /// - Parameter functions: the names of the export's functions, and the model's function with the same shapes.
+    /// - Throws: `RequestError` if the inputs of a file fit no function.
+    private mutating func runs(of functions: [(name: String, model: FrozenProgram)]) throws -> [RuntimeRun] {
+        let models = functions.map(\.model)
+        let feeds = try FeedPlan(ModelPlan(outlining: models), on: options.inputs)
+        let golden = options.inputs.golden
+        var runs: [RuntimeRun] = []
+        func add(
+            _ index: Int, _ call: FeedCall, in sequence: Int? = nil, _ golden: (String, String, Role?) -> HostTensor?
+        ) {
+            var run = RuntimeRun(
+                function: functions[index].name, model: models[index], sequence: sequence ?? runs.count, call)
+            for name in run.results {
+                let title = run.states.contains(name) ? call.stateName?(name) ?? name : call.outputName(name)
+                run.expected[name] = golden(name, title, run.role(name))
+            }
+            runs.append(run)
+        }
+        for sequence in feeds.sequences {
+            let number = runs.count
+            for block in sequence.blocks {
+                add(block.step.function, FeedCall(block), in: number) { golden?.output($1, as: $2) }
+            }
+        }
+        // On zeros, which are no encoder's, a decoder would show nothing: it runs on random inputs.
+        let single = feeds.single.filter {
+            $0.golden != nil || feeds.program.functions[$0.function].encoderStates(missingIn: $0.feed).isEmpty
+        }
+        for run in single {
+            add(run.function, FeedCall(try run.feed.completed(), run.golden?.suffix)) { run.golden?.output($0, as: $2) }
+        }
+        let inputs = DrawnInputs(models, seed: options.inputs.samplingSeed)
+        var drawn: [String] = []
+        let done = feeds.decoded.union(single.map(\.function))
+        for (index, model) in models.enumerated() where !done.contains(index) {
+            try model.requireMemoryForInputs()
+            guard var feed = try inputs.feed(for: index) else { continue }
+            for state in model.states { feed.states[state.name] = feed.state(state.name) }
+            add(index, FeedCall(feed)) { _, _, _ in nil }
+            if options.inputs.seed == nil { drawn.append(model.functionName) }
+        }
+        if !drawn.isEmpty { report.draw(for: drawn, seed: options.inputs.samplingSeed) }
+        return runs
     }
 
     /// Runs the runtime.

@@ -39,23 +39,10 @@ struct SelfTestBench {
         self.function = function
         self.feed = feed
         self.seed = seed
-        let run = Self.run(of: program, function, feed, model, lossy, threads)
+        let run = PackageSides(program, model, lossy: lossy, threads: threads).run(function, feed)
         outputs = try run.runner.run(function, feed)
         storedOutputs = try run.ofGraph.results(of: run.ofGraph.frozen ?? frozen, with: run.storedOperand)
         noise = try NoiseMeasurement(of: run.ofGraph, seed: seed).results
-    }
-
-    private static func run(
-        of program: ModelPlan, _ function: Int, _ feed: FunctionFeed, _ model: ReferenceModel, _ lossy: Set<String>,
-        _ threads: Int, fault: KernelFault? = nil
-    ) -> FunctionRun {
-        FunctionRun(
-            index: function, function: program.functions[function], feed: feed, golden: nil,
-            frozen: model.functions[function], runner: PackageRunner(program, threads: threads, fault: fault),
-            stored: StoredWeights(program.weights), lossy: lossy,
-            unrounded: program.withFloatActivations.map {
-                .init(program: $0, frozen: model.unrounded[function], runner: PackageRunner($0, threads: threads))
-            })
     }
 
     /// The control: the unchanged package. A failure of a stage is a false alarm.
@@ -137,7 +124,7 @@ struct SelfTestBench {
     private func runtimeFailures(
         for program: ModelPlan, operators: Bool, fault: KernelFault? = nil
     ) throws -> [Stage: String] {
-        let run = Self.run(of: program, function, feed, model, lossy, threads, fault: fault)
+        let run = PackageSides(program, model, lossy: lossy, threads: threads, fault: fault).run(function, feed)
         var caught: [Stage: String] = [:]
         if operators {
             let findings = try RunComparison(run: run, stages: [.operators], budget: nil, seed: seed).result().operators

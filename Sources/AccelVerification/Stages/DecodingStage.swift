@@ -26,32 +26,11 @@ struct DecodingStage {
             if let index { outputs[index] = outputs[index].joining(finding) } else { outputs.append(finding) }
         }
     }
-    private let sequences: [SampleDecoding.Sequence]
-    private let program: ModelPlan
-    private let model: ReferenceModel?
+    let sides: PackageSides
+    let sequences: [SampleDecoding.Sequence]
     /// Where the sequences are from; nil for samples.
-    private let golden: Golden?
-    /// The names of the weights that differ from the checkpoint's, and of those that are not its own in their scheme.
-    private let weights: (lossy: Set<String>, wrong: Set<String>)
-    private let options: Parity.Options
-    private let stored: StoredWeights
-    private let runner: PackageRunner
-    /// The package with all activations in float32; nil if none are rounded.
-    private let floats: (program: ModelPlan, runner: PackageRunner)?
-
-    /// - Parameters:
-    ///   - sequences: those of the golden, or of samples.
-    ///   - golden: nil for samples.
-    init(
-        _ program: ModelPlan, model: ReferenceModel?, _ sequences: [SampleDecoding.Sequence], golden: Golden?,
-        _ weights: (lossy: Set<String>, wrong: Set<String>), options: Parity.Options
-    ) {
-        (self.program, self.model, self.golden, self.sequences) = (program, model, golden, sequences)
-        (self.weights, self.options) = (weights, options)
-        stored = StoredWeights(program.weights)
-        runner = PackageRunner(program, threads: options.threads)
-        floats = program.withFloatActivations.map { ($0, PackageRunner($0, threads: options.threads)) }
-    }
+    let golden: Golden?
+    let options: Parity.Options
 
     func run() throws -> Result {
         var result = Result()
@@ -61,7 +40,7 @@ struct DecodingStage {
         if golden != nil, options.stages.contains(.operators) { try compareOperators(&result) }
         guard !options.stages.isDisjoint(with: [.graph, .outputs]) else { return result }
         var compared: Set<String> = []
-        let functions = program.functions.indices.map(function)
+        let functions = sides.program.functions.indices.map(function)
         for sequence in sequences {
             let findings = try findings(sequence, functions)
             result.notCompared += findings.notCompared
@@ -74,23 +53,13 @@ struct DecodingStage {
         return result
     }
 
-    private func functionRun(_ index: Int, _ feed: FunctionFeed = FunctionFeed()) -> FunctionRun {
-        FunctionRun(
-            index: index, function: program.functions[index], feed: feed, golden: golden,
-            frozen: model?.functions[index], withOwnStates: model?.withOwnStates?[index], runner: runner,
-            stored: stored,
-            lossy: weights.lossy, wrong: weights.wrong,
-            unrounded: floats.map {
-                .init(program: $0.program, frozen: model?.unrounded[index], runner: $0.runner)
-            })
-    }
-
     /// Compares the operators of each function once, on its first block.
     private func compareOperators(_ result: inout Result) throws {
         var seen: Set<Int> = []
         for block in sequences.flatMap(\.blocks) where seen.insert(block.step.function).inserted {
             let call = FeedCall(block)
-            let run = functionRun(block.step.function, FunctionFeed(inputs: call.inputs, states: call.states))
+            let feed = FunctionFeed(inputs: call.inputs, states: call.states)
+            let run = sides.run(block.step.function, feed, golden: golden)
             guard run.frozen != nil else {
                 result.notCompared.append(
                     .init(stage: .operators, name: run.function.name, reason: "there is no model to compare with"))
@@ -108,7 +77,7 @@ struct DecodingStage {
 
     /// A function with its sides, and the shapes of its results that noise is measured in.
     private func function(_ index: Int) -> (compared: ComparedFunction, shapes: [Shape]) {
-        let run = functionRun(index)
+        let run = sides.run(index, golden: golden)
         let graph = run.ofGraph.frozen
         let model = run.frozen?.program
         let compared = ComparedFunction(
@@ -133,14 +102,14 @@ struct DecodingStage {
             unexpected: { [golden] title in
                 golden == nil ? "there is no model to compare with" : "the golden has no out.\(title)"
             })
-        let own = try SessionSequence(program, threads: options.threads)
-        let graph = try floats.map { try SessionSequence($0.program, threads: options.threads) }
+        let own = try SessionSequence(sides.program, threads: options.threads)
+        let graph = try sides.floats.map { try SessionSequence($0.program, threads: options.threads) }
         let blocks = sequence.blocks
         return try comparison.findings(blocks.indices) { number in
             let index = blocks[number].step.function
             var call = FeedCall(blocks[number])
             call.positions = sequence.positions(
-                of: blocks[number], length: program.functions[index].input(.tokens)?.shape.dimensions.last)
+                of: blocks[number], length: sides.program.functions[index].input(.tokens)?.shape.dimensions.last)
             call.expected = { [golden] _, title, role in golden?.output(title, as: role) }
             return (call, functions[index].compared)
         } noises: {

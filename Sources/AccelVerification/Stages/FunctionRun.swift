@@ -4,6 +4,42 @@ import AccelPrograms
 import AccelTensors
 import AccelWeightCompression
 
+/// A package beside its model: what the runs of its functions share.
+struct PackageSides {
+    let program: ModelPlan
+    /// nil without a model.
+    let model: ReferenceModel?
+    /// Names of the weights that differ from the checkpoint's after decoding.
+    let lossy: Set<String>
+    /// Names of the weights that are not the checkpoint's in their scheme.
+    let wrong: Set<String>
+    let runner: PackageRunner
+    /// The package with all activations in float32; nil if none are rounded.
+    let floats: (program: ModelPlan, runner: PackageRunner)?
+    private let stored: StoredWeights
+
+    init(
+        _ program: ModelPlan, _ model: ReferenceModel?, lossy: Set<String>, wrong: Set<String> = [], threads: Int,
+        fault: KernelFault? = nil
+    ) {
+        (self.program, self.model, self.lossy, self.wrong) = (program, model, lossy, wrong)
+        runner = PackageRunner(program, threads: threads, fault: fault)
+        floats = program.withFloatActivations.map { ($0, PackageRunner($0, threads: threads)) }
+        stored = StoredWeights(program.weights)
+    }
+
+    /// - Parameter golden: the golden that the inputs are from, reduced to one sample.
+    func run(_ index: Int, _ feed: FunctionFeed = FunctionFeed(), golden: Golden? = nil) -> FunctionRun {
+        FunctionRun(
+            index: index, function: program.functions[index], feed: feed, golden: golden,
+            frozen: model?.functions[index], withOwnStates: model?.withOwnStates?[index], runner: runner,
+            stored: stored, lossy: lossy, wrong: wrong,
+            unrounded: floats.map {
+                .init(program: $0.program, frozen: model?.unrounded[index], runner: $0.runner)
+            })
+    }
+}
+
 /// One function of the subject with its inputs, and the results that its stages share.
 struct FunctionRun {
     let index: Int

@@ -112,10 +112,11 @@ extension ProgramStages {
     /// functions of one token would see the first ones only.
     private func rankedFeeds(_ file: InputMatcher) throws -> [Int: [FunctionFeed]] {
         guard let samples = file.samples else { return feeds }
-        var runs = feeds.sorted { $0.key < $1.key }.flatMap { index, feeds in feeds.map { (function: index, feed: $0) }
+        var runs = feeds.sorted { $0.key < $1.key }.flatMap { index, feeds in
+            feeds.map { FeedPlan.Run(function: index, feed: $0) }
         }
         for index in program.functions.indices where feeds[index] == nil {
-            runs += texts(of: samples, for: program.functions[index]).map { (index, $0) }
+            runs += texts(of: samples, for: program.functions[index]).map { .init(function: index, feed: $0) }
         }
         let given = try EncoderStates(program: program, model: model).given(to: runs, file: file)
         return Dictionary(grouping: given, by: \.function).mapValues { $0.map(\.feed) }

@@ -121,34 +121,21 @@ struct ProgramStages: StageRunner {
 
     /// A run of a function for some of the stages.
     private struct Choice {
-        let function: Int
-        let feed: FunctionFeed
-        var golden: Golden?
-        var stages: Set<Stage>
+        let run: FeedPlan.Run
+        let stages: Set<Stage>
+
+        init(_ run: FeedPlan.Run, _ stages: Set<Stage>) { (self.run, self.stages) = (run, stages) }
     }
 
-    /// - `isMade`: the original encoder made some of the feed.
-    private typealias Given = (function: Int, feed: FunctionFeed, golden: Golden?, isMade: Bool)
-
     mutating func runFunctions(_ progress: (Stage, Double) -> Void) throws {
-        let runner = PackageRunner(program, threads: options.threads)
-        let stored = StoredWeights(program.weights)
-        let floats = program.withFloatActivations.map {
-            (program: $0, runner: PackageRunner($0, threads: options.threads))
-        }
+        let sides = PackageSides(program, model, lossy: lossy, wrong: wrong, threads: options.threads)
         for (index, reason) in (model?.reasons ?? []).enumerated() {
             guard let reason else { continue }
             report.skip(.outputs, program.functions[index].name, reason, isRequired: true)
         }
-        for (number, choice) in try choices(runner).enumerated() {
-            let run = FunctionRun(
-                index: choice.function, function: program.functions[choice.function], feed: try choice.feed.completed(),
-                golden: choice.golden,
-                frozen: model?.functions[choice.function], withOwnStates: model?.withOwnStates?[choice.function],
-                runner: runner, stored: stored, lossy: lossy, wrong: wrong,
-                unrounded: floats.map {
-                    .init(program: $0.program, frozen: model?.unrounded[choice.function], runner: $0.runner)
-                })
+        for (number, choice) in try choices(sides).enumerated() {
+            let run = sides.run(
+                choice.run.function, try choice.run.feed.completed(), golden: choice.run.golden)
             var own = options
             own.stages.formIntersection(choice.stages)
             do {
@@ -183,66 +170,56 @@ struct ProgramStages: StageRunner {
 
     /// The runs: the functions that take the inputs, and with a model all other functions on drawn inputs, so that none
     /// is left out.
-    private mutating func choices(_ runner: PackageRunner) throws -> [Choice] {
+    private mutating func choices(_ sides: PackageSides) throws -> [Choice] {
         var choices: [Choice] = []
         /// The stages that have run for each function.
         var done: [Int: Set<Stage>] = [:]
-        if let golden = options.inputs.golden, golden.isDecoding,
-            program.functions.contains(where: { !$0.states.isEmpty })
-        {
-            let sequences = try GoldenDecoding(program, golden: golden).sequences
-            let result = try DecodingStage(
-                program, model: model, sequences, golden: golden, (lossy, wrong), options: options
-            ).run()
-            report.add(result, asked: options.stages)
-            for index in result.functions {
-                done[index] = result.fed.contains(index) ? [.graph, .outputs] : [.operators, .graph, .outputs]
+        let feeds = try feedPlan()
+        let decoded = try decode(feeds, sides)
+        if let golden = options.inputs.golden, let decoded {
+            for index in decoded.functions {
+                done[index] = decoded.fed.contains(index) ? [.graph, .outputs] : [.operators, .graph, .outputs]
             }
-            let rest = rest(of: golden, after: result)
+            let rest = rest(of: golden, feeds, after: decoded)
             report.notCompared += rest.left
-            for (index, feed) in rest.runs {
-                done[index] = [.operators, .graph, .outputs]
-                choices.append(
-                    Choice(function: index, feed: feed, golden: rest.golden, stages: [.operators, .graph, .outputs]))
+            for run in rest.runs {
+                done[run.function] = [.operators, .graph, .outputs]
+                choices.append(Choice(run, [.operators, .graph, .outputs]))
             }
         } else {
-            let given = try given(options.inputs)
-            feeds = Dictionary(grouping: given, by: \.function).mapValues { $0.map(\.feed) }
-            let decoded = try decodeSamples()
-            if case .file = options.inputs {
-                report.countRuns(
-                    (decoded?.runs ?? 0) + given.count { decoded?.functions.contains($0.function) != true })
-                let made = Set(given.filter(\.isMade).map(\.function)).subtracting(decoded?.functions ?? [])
+            self.feeds = Dictionary(grouping: feeds.runs, by: \.function).mapValues { $0.map(\.feed) }
+            let single = decoded == nil ? feeds.runs : feeds.single
+            if feeds.file != nil {
+                report.countRuns((decoded?.runs ?? 0) + single.count)
+                let made = Set(single.filter(\.isMade).map(\.function))
                 if !made.isEmpty { report.feedByOriginal(made.sorted().map { program.functions[$0].name }) }
             }
-            for (index, feeds) in feeds.sorted(by: { $0.key < $1.key }) where decoded?.functions.contains(index) != true
-            {
-                report.leaveOut(
-                    program.functions[index].name, taken: feeds.compactMap(\.rows?.own), of: feeds[0].samples)
-            }
+            report.leaveOut(feeds.leftOut)
             if let golden = options.inputs.golden {
-                report.notCompared += unreached(in: golden, running: given.map { ($0.function, $0.golden) })
+                let compared = feeds.runs.flatMap { run in
+                    program.functions[run.function].results.map { $0.name + (run.golden?.suffix ?? "") }
+                }
+                report.notCompared += feeds.unreached(in: golden, besides: Set(compared))
             }
-            for (index, feed, golden, _) in given {
+            for run in feeds.runs {
                 // One sample is enough for the operators.
-                let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: index) == nil
+                let isFirst = done.updateValue([.operators, .graph, .outputs], forKey: run.function) == nil
                 var stages: Set<Stage> = isFirst ? [.operators, .graph, .outputs] : [.graph, .outputs]
-                if decoded?.functions.contains(index) == true { stages.subtract([.graph, .outputs]) }
-                guard !stages.isEmpty else { continue }
-                choices.append(Choice(function: index, feed: feed, golden: golden, stages: stages))
+                if decoded?.functions.contains(run.function) == true { stages.subtract([.graph, .outputs]) }
+                if !stages.isEmpty { choices.append(Choice(run, stages)) }
             }
             for index in decoded?.functions ?? [] { done[index, default: []].formUnion([.graph, .outputs]) }
         }
         var (drawn, calls): ([String], [String]) = ([], [])
         let seed = options.inputs.seed ?? InputSource.defaultSeed
-        let inputs = DrawnInputs(program, model?.functions ?? [], seed: seed, runner)
+        let inputs = DrawnInputs(program, model?.functions ?? [], seed: seed, sides.runner)
         for (index, function) in program.functions.enumerated() {
             let rest = Set([Stage.operators, .graph, .outputs]).subtracting(done[index] ?? [])
             guard !rest.isDisjoint(with: options.stages), model?.reasons[index] == nil else { continue }
             if let frozen = model?.functions[index] {
                 try frozen.requireMemoryForInputs()
                 guard let feed = try inputs.feed(for: index) else { continue }
-                choices.append(Choice(function: index, feed: feed, stages: rest))
+                choices.append(Choice(.init(function: index, feed: feed), rest))
                 if rest.isDisjoint(with: [.graph, .outputs]) {
                     calls.append(function.name)
                 } else {
@@ -256,45 +233,33 @@ struct ProgramStages: StageRunner {
         return choices
     }
 
-    /// Compares the outputs of a decoder on all tokens of a file's samples, block by block, with what an encoder makes for it.
-    /// - Returns: the functions that ran; nil if none takes blocks of tokens.
-    private mutating func decodeSamples() throws -> DecodingStage.Result? {
-        guard case .file(let file) = options.inputs, model?.reasons.allSatisfy({ $0 == nil }) == true,
-            let inputs = try InputMatcher(file, for: program.functions.map(\.interface)).samples,
-            let samples = try SampleDecoding(program, inputs)
-        else { return nil }
-        let stage = DecodingStage(
-            program, model: model, samples.sequences, golden: nil, (lossy, wrong), options: options)
+    /// Compares the outputs of a decoder on sequences of blocks: on all tokens of a file's samples, with what an encoder makes for it, or on
+    /// those of a golden.
+    /// - Returns: nil if there are none.
+    private mutating func decode(_ feeds: FeedPlan, _ sides: PackageSides) throws -> DecodingStage.Result? {
+        guard !feeds.sequences.isEmpty else { return nil }
+        let golden = options.inputs.golden
+        let stage = DecodingStage(sides: sides, sequences: feeds.sequences, golden: golden, options: options)
         do {
             let result = try stage.run()
             report.add(result, asked: options.stages)
             return result
-        } catch let error as any ReportedError where report.structure?.differences.isEmpty == false {
+        } catch let error as any ReportedError where golden == nil && report.structure?.differences.isEmpty == false {
             // The package is known to differ: its functions run one by one.
             report.remark("the samples do not run through all functions: \(error)")
             return nil
         }
     }
 
-    /// Returns the runs for the given inputs.
-    private func given(_ source: InputSource) throws -> [Given] {
-        switch source {
-        case .golden(let golden):
-            return try golden.samples.flatMap { sample in
-                try InputMatcher(golden: sample).functions(of: program)
-                    .filter { missingState(of: program.functions[$0.function], in: sample) == nil }
-                    .map { ($0.function, $0.feed, sample, false) }
-            }
-        case .file(let file):
-            let inputs = try InputMatcher(file, for: program.functions.map(\.interface))
-            return try EncoderStates(program: program, model: model).given(
-                to: inputs.functions(of: program), file: inputs
-            )
-            .map { ($0.function, $0.feed, nil, $0.isMade) }
-        case .seeded:
-            guard model != nil else { throw InputSource.nothingToCompareWith }
-            return []
+    /// Returns the calls on the given inputs; what an encoder makes of them is made by the original one.
+    private func feedPlan() throws -> FeedPlan {
+        if options.inputs.seed != nil, model == nil { throw InputSource.nothingToCompareWith }
+        let isWhole = model?.reasons.allSatisfy { $0 == nil } == true
+        var feeds = try FeedPlan(program, on: options.inputs, decodesSamples: isWhole)
+        if let file = feeds.file {
+            feeds.runs = try EncoderStates(program: program, model: model).given(to: feeds.runs, file: file)
         }
+        return feeds
     }
 
     func relativeSpeed() throws -> SpeedFigure? {

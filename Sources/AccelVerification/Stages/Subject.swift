@@ -45,18 +45,13 @@ public enum Subject: Sendable {
     /// Checks that a function takes the inputs, before anything is computed. Exports of other formats are checked when they run.
     /// - Throws: `RequestError` (unavailable) with the tensors of the file and the inputs of the functions.
     public func requireInputs(_ source: InputSource) throws {
-        if case .coreML(let package) = self, case .file(let file) = source {
-            return try package.requireInputs(try InputMatcher(file, for: package.functionInterfaces))
-        }
-        guard source.seed == nil, let program = try program() else { return }
-        switch source {
-        case .seeded: break
-        case .file(let file):
-            _ = try InputMatcher(file, for: program.functions.map(\.interface)).functions(of: program)
-        case .golden(let golden) where golden.isDecoding && program.functions.contains(where: { !$0.states.isEmpty }):
-            _ = try GoldenDecoding(program, golden: golden)
-        case .golden(let golden):
-            for sample in golden.samples { _ = try InputMatcher(golden: sample).functions(of: program) }
+        guard source.seed == nil else { return }
+        if case .coreML(let package) = self {
+            guard source.golden == nil else { return }
+            let plan = try CoreMLFunction.all(of: package).plan(fitting: source)
+            _ = try FeedPlan(plan, on: source, decodesSamples: false)
+        } else if let program = try program() {
+            _ = try FeedPlan(program, on: source, decodesSamples: false)
         }
     }
 

@@ -25,6 +25,18 @@ extension FrozenProgram {
     }
 }
 
+extension ModelPlan {
+    /// Creates a plan of the interfaces of functions, without calls.
+    /// - Parameter parts: the part that each function computes; nil for the functions' own names.
+    init(outlining functions: [FrozenProgram], parts: [String]? = nil) {
+        self.init(
+            of: ModelGraph(functions: functions, tensors: []),
+            functions: functions.indices.map { index in
+                functions[index].outline(part: parts?[index] ?? functions[index].program.name)
+            })
+    }
+}
+
 extension [Program] {
     /// Returns the function of a name such as `model[batch=1,sequence=128]`, as exports record it; nil if there is none.
     func frozen(named name: some StringProtocol) -> FrozenProgram? {

@@ -51,7 +51,14 @@ extension CoreMLPackage {
     public func run(
         function: String? = nil, inputs: [String: HostTensor], states: inout [String: HostTensor]
     ) throws -> [String: HostTensor] {
-        let program = try program(function: function, shapes: inputs.mapValues(\.shape.dimensions))
+        try run(
+            program(function: function, shapes: inputs.mapValues(\.shape.dimensions)), inputs: inputs, states: &states)
+    }
+
+    /// Runs an imported function of the package, as `run(function:inputs:states:)` does.
+    package func run(
+        _ program: FrozenProgram, inputs: [String: HostTensor], states: inout [String: HostTensor]
+    ) throws -> [String: HostTensor] {
         for input in program.program.inputs {
             let type = program.program.type(of: input.value)
             guard let given = inputs[input.name], given.type == type else {
