@@ -15,7 +15,8 @@ let testLibraries = ["TestSupport", "BackendConformance", "CCalls", "HubTestSupp
 let isTestBuild = Context.environment["ACCELC_TESTS"] != nil
 let computingLayers = [
     "AccelByteIO", "AccelTensors", "AccelWeightCompression", "AccelPrograms", "AccelCPURuntime", "AccelVerification",
-    "AccelChatTemplates", "AccelText", "TestSupport", "CKernelsTests", "WeightCompressionTests", "RuntimeTests",
+    "AccelChatTemplates", "AccelText", "AccelAudio", "TestSupport", "CKernelsTests", "WeightCompressionTests",
+    "RuntimeTests",
 ]
 let optimisedC: [CSetting] = isTestBuild ? [.unsafeFlags(["-O1"])] : []
 
@@ -105,6 +106,7 @@ let package = Package(
         layer("AccelWeightCompression", over: ["AccelTensors", "CAccelKernels"]),
         layer("AccelTensors", over: ["AccelByteIO", "CAccelKernels"]),
         layer("AccelFrontEnds", over: ["AccelText", "AccelChatTemplates", "AccelByteIO"]),
+        layer("AccelAudio", over: ["AccelByteIO", "AccelPlatform"]),
         layer("AccelChatTemplates", over: ["AccelByteIO", "AccelPlatform"]),
         layer("AccelText", over: ["AccelByteIO", "CAccelUnicode"]),
         .target(name: "CAccelUnicode", cSettings: optimisedC),
@@ -132,6 +134,7 @@ let package = Package(
         layer("ChatTemplateTool", over: ["AccelChatTemplates"], kind: .executable),
         layer("TextTool", over: ["AccelText", "TextGoldens"], kind: .executable),
         layer("TextGoldens", over: ["AccelText"]),
+        layer("AudioTests", over: ["AccelAudio", "AccelTensors", "TestSupport"], kind: .test),
         layer("TextTests", over: ["AccelText", "TextGoldens"], kind: .test),
         layer("HubTool", over: ["AccelHub", "AccelHostTools", "HubTestSupport"], kind: .executable),
         layer("HubTestSupport", over: ["AccelHub"]),
@@ -196,7 +199,7 @@ if Context.environment["ACCELC_FUZZ"] != nil {
         "FuzzTargets",
         over: [
             "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelText",
-            "CCalls",
+            "AccelAudio", "CCalls",
             "TestSupport", "TextGoldens",
         ])
     fuzz.path = "Tests/Fuzz"

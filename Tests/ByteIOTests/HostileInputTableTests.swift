@@ -17,6 +17,7 @@ struct HostileInputTableTests {
         ("Files of whisper.cpp", Attack.whisperCPP),
         ("Quantized layers in safetensors files", Attack.quantized),
         ("Adapters of a small model", Attack.adapters),
+        ("WAVE and AIFF files", Attack.sounds),
         ("SSH signatures", Attack.sshSignatures),
     ]
 

@@ -1,0 +1,115 @@
+package import AccelByteIO
+import AccelPlatform
+
+/// A polyphase filter from one rate to another: a sinc with 64 zero crossings on each side under a Kaiser window, whose cut-off is 0.948 of
+/// the lower Nyquist frequency. Each output sample is the sum of the input samples around its time, weighted by the filter.
+///
+/// The filter is that of torchaudio's `resample` with `sinc_interp_kaiser` and the parameters of resampy's "kaiser_best" (Smith 2002,
+/// Digital Audio Resampling): aliases and images are below -100 dB.
+package struct Resampler: Sendable {
+    private static let zeroCrossings = 64.0
+    private static let rolloff = 0.9475937167399596
+    private static let beta = 14.769656459379492
+    /// The most weights of all phases.
+    static let largestTable = 1 << 24
+
+    /// The rates, divided by their greatest common divisor.
+    private let source, target: Int
+    /// The weights of each phase, one after the other.
+    private let weights: [Float]
+    /// The weights of a phase.
+    private let taps: Int
+    /// The first input sample of each phase, from that of the block.
+    private let starts: [Int]
+
+    /// - Throws: `RequestError` if the table of the filter would have more than 2^24 weights.
+    package init(from source: Int, to target: Int) throws(RequestError) {
+        precondition(source > 0 && target > 0, "a rate is not positive")
+        let divisor = Self.greatestCommonDivisor(source, target)
+        (self.source, self.target) = (source / divisor, target / divisor)
+        let (from, to) = (Double(self.source), Double(self.target))
+        // In cycles for `from` input samples.
+        let cutoff = min(from, to) * Self.rolloff
+        let reach = Self.zeroCrossings * from / cutoff
+        guard reach < 1e6, (2 * reach + 2) * to < Double(Self.largestTable) else {
+            throw RequestError("resampling from \(source) to \(target) Hz needs too large a filter")
+        }
+        taps = 2 * Int(reach.rounded(.up)) + 1
+        var weights: [Float] = []
+        var starts: [Int] = []
+        weights.reserveCapacity(taps * self.target)
+        for phase in 0..<self.target {
+            let time = Double(phase) * from / to
+            let start = Int((time - reach).rounded(.up))
+            starts.append(start)
+            for tap in 0..<taps {
+                weights.append(Float(Self.weight((Double(start + tap) - time) * cutoff / from) * cutoff / from))
+            }
+        }
+        (self.weights, self.starts) = (weights, starts)
+    }
+
+    /// The windowed sinc at a time in zero crossings.
+    private static func weight(_ time: Double) -> Double {
+        guard abs(time) < zeroCrossings else { return 0 }
+        let share = time / zeroCrossings
+        let window = bessel(beta * (1 - share * share).squareRoot()) / bessel(beta)
+        let angle = time * Double.pi
+        return window * (angle == 0 ? 1 : sin(angle) / angle)
+    }
+
+    /// The modified Bessel function of the first kind of order 0, by its power series.
+    private static func bessel(_ x: Double) -> Double {
+        var (sum, term, index) = (1.0, 1.0, 1.0)
+        while term > sum * 1e-17 {
+            term *= (x / (2 * index)) * (x / (2 * index))
+            sum += term
+            index += 1
+        }
+        return sum
+    }
+
+    private static func greatestCommonDivisor(_ first: Int, _ second: Int) -> Int {
+        second == 0 ? first : greatestCommonDivisor(second, first % second)
+    }
+
+    /// Returns `samples.count * target / source` samples, rounded up. Samples before the first and after the last count as 0.
+    package func resample(_ samples: [Float]) -> [Float] {
+        let (whole, part) = samples.count.quotientAndRemainder(dividingBy: source)
+        let count = whole * target + (part * target + source - 1) / source
+        return samples.withUnsafeBufferPointer { samples in
+            weights.withUnsafeBufferPointer { weights in
+                [Float](unsafeUninitializedCapacity: count) { made, written in
+                    for index in 0..<count {
+                        let (block, phase) = index.quotientAndRemainder(dividingBy: target)
+                        let start = block * source + starts[phase]
+                        let first = max(0, -start)
+                        let last = max(first, min(taps, samples.count - start))
+                        made[index] = Self.product(
+                            weights.baseAddress! + phase * taps + first, samples.baseAddress! + start + first,
+                            last - first)
+                    }
+                    written = count
+                }
+            }
+        }
+    }
+
+    private static func product(_ left: UnsafePointer<Float>, _ right: UnsafePointer<Float>, _ count: Int) -> Float {
+        var sums = SIMD16<Float>.zero
+        let (l, r) = (UnsafeRawPointer(left), UnsafeRawPointer(right))
+        var index = 0
+        while index + 16 <= count {
+            sums +=
+                l.loadUnaligned(fromByteOffset: 4 * index, as: SIMD16<Float>.self)
+                * r.loadUnaligned(fromByteOffset: 4 * index, as: SIMD16<Float>.self)
+            index += 16
+        }
+        var sum = sums.sum()
+        while index < count {
+            sum += left[index] * right[index]
+            index += 1
+        }
+        return sum
+    }
+}

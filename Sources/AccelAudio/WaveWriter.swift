@@ -1,0 +1,56 @@
+public import AccelByteIO
+
+extension Sound {
+    /// The samples of a written WAVE file.
+    public enum WaveSamples: CaseIterable, Sendable {
+        case int8, int16, int24, int32, float32, float64
+
+        fileprivate var encoding: SampleEncoding {
+            switch self {
+            case .int8: SampleEncoding(.unsigned, byteCount: 1)
+            case .int16: SampleEncoding(.signed, byteCount: 2)
+            case .int24: SampleEncoding(.signed, byteCount: 3)
+            case .int32: SampleEncoding(.signed, byteCount: 4)
+            case .float32: SampleEncoding(.float, byteCount: 4)
+            case .float64: SampleEncoding(.float, byteCount: 8)
+            }
+        }
+    }
+
+    /// Returns the bytes of a WAVE file.
+    /// - Parameter samples: how samples are stored. Integers are rounded, and clipped at full scale.
+    /// - Throws: `RequestError` for a sound that does not fit in 4 GiB, or has more than 65535 channels.
+    public func wave(_ samples: WaveSamples = .int16) throws(RequestError) -> ByteView {
+        let encoding = samples.encoding
+        let size = self.samples.count.multipliedReportingOverflow(by: encoding.byteCount)
+        guard !size.overflow, size.partialValue < Int(UInt32.max) - 256, channelCount * encoding.byteCount <= 65535,
+            sampleRate * channelCount * encoding.byteCount <= Int(UInt32.max)
+        else { throw RequestError("the sound does not fit in a WAVE file, which has at most 4 GiB") }
+        let frameBytes = channelCount * encoding.byteCount
+        let isFloat = encoding.kind == .float
+        var writer = ByteWriter()
+        writer.append("RIFF")
+        // Floats have the length in frames in a chunk of their own.
+        let header = isFloat ? 18 + 8 + 4 + 8 : 16 + 8
+        writer.append(UInt32(4 + header + 8 + size.partialValue + size.partialValue % 2))
+        writer.append("WAVEfmt ")
+        writer.append(UInt32(isFloat ? 18 : 16))
+        writer.append(UInt16(isFloat ? 3 : 1))
+        writer.append(UInt16(channelCount))
+        writer.append(UInt32(sampleRate))
+        writer.append(UInt32(sampleRate * frameBytes))
+        writer.append(UInt16(frameBytes))
+        writer.append(UInt16(8 * encoding.byteCount))
+        if isFloat {
+            writer.append(UInt16(0))
+            writer.append("fact")
+            writer.append(UInt32(4))
+            writer.append(UInt32(frameCount))
+        }
+        writer.append("data")
+        writer.append(UInt32(size.partialValue))
+        encoding.append(self.samples, to: &writer)
+        writer.pad(to: 2)
+        return ByteView(writer.bytes)
+    }
+}
