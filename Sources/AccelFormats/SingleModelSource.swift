@@ -66,7 +66,7 @@ extension SingleModelSource {
         let tensors = (plain + encoded.values.map { $0.decoded(keeping: recent) }).map {
             isTransposed($0.name) ? $0.transposed() : $0
         }
-        let checkpoint = Checkpoint(folder: folder, configuration: configuration, files: [])
+        let checkpoint = Checkpoint(reading: files, configuration: configuration)
             .replacing(tensors: tensors, configuration: configuration, documents: documents)
         return try HuggingFaceModel(checkpoint, path: path)
             .model(parts: parts, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns)

@@ -109,6 +109,14 @@ public struct Checkpoint: Sendable {
         tensors = files.flatMap(\.tensors).sorted { $0.name < $1.name }
     }
 
+    /// Creates a model without tensors.
+    /// - Parameter reader: opens the files of its folder.
+    package init(reading reader: ModelFiles, configuration: JSONField) {
+        self.reader = reader
+        self.configuration = configuration
+        (files, tensors) = ([], [])
+    }
+
     /// The tensor of a name; nil if there is none. Takes logarithmic time.
     public subscript(name: String) -> StoredTensor? {
         var (low, high) = (0, tensors.count)

@@ -10,7 +10,7 @@ extension ModelFiles {
 
     /// Opens the files that every package passes through: known names, templates in `chat_templates`, and `config.json` in folders
     /// named like modules of sentence-transformers, such as `1_Pooling`.
-    func openAssets() throws {
+    package func openAssets() throws {
         for name in try names() {
             if Self.assetNames.contains(name) || name.hasSuffix(".model")
                 || name.hasPrefix("tokenizer") && name.hasSuffix(".json")

@@ -91,7 +91,7 @@ public final class ModelFiles: Sendable {
     /// Opens a file other than weights; a second call returns the same source.
     /// - Throws: `FormatError` if it is too large or not a regular file, or if `name`, which may come from another file
     ///   of the model, points outside of the folder.
-    func open(_ name: String, as role: Source.Role = .asset) throws -> Source {
+    package func open(_ name: String, as role: Source.Role = .asset) throws -> Source {
         guard isRelativeInside(name) else {
             throw FormatError(file: folder, reason: "the path \(quoted(name)) points outside of the model's folder")
         }
@@ -110,7 +110,7 @@ public final class ModelFiles: Sendable {
     }
 
     /// Opens a JSON document; nil if the file does not exist.
-    func document(_ name: String, as role: Source.Role = .asset) throws -> JSONField? {
+    package func document(_ name: String, as role: Source.Role = .asset) throws -> JSONField? {
         if isRelativeInside(name), !has(name) { return nil }
         let source = try open(name, as: role)
         return JSONField(try JSON.parse(source.content, file: source.path), file: source.path)

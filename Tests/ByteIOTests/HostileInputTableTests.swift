@@ -15,6 +15,7 @@ struct HostileInputTableTests {
         ("`weight.bin` of a Core ML package", Attack.coreMLBlobs),
         ("GGUF files", Attack.gguf),
         ("Files of whisper.cpp", Attack.whisperCPP),
+        ("`model.bin` of CTranslate2", Attack.ctranslate2),
         ("Quantized layers in safetensors files", Attack.quantized),
         ("Adapters of a small model", Attack.adapters),
         ("WAVE and AIFF files", Attack.sounds),

@@ -25,7 +25,7 @@ struct ExportedFormatTests {
             model: "llama_bfloat16", other: "llama_llama3", scheme: "affine:bits=8,block=32,scales=weight,fit=mlx",
             shapes: "batch=1,tokens=5,cache=8"),
         "ctranslate2": Sample(
-            model: "bert_prefixed", other: "bert_base", scheme: "stored", shapes: "batch=2,sequence=5"),
+            model: "llama_bfloat16", other: "llama_llama3", scheme: "stored", shapes: "batch=1,tokens=5,cache=8"),
         "gguf": Sample(
             model: "llama_bfloat16", other: "llama_llama3", scheme: "q8_0", shapes: "batch=1,tokens=5,cache=8"),
         "whisper.cpp": Sample(
@@ -95,7 +95,10 @@ struct ExportedFormatTests {
         "Numbers of 16 bits in an export are encodings of the model's, whatever its own type",
         arguments: [
             ("gguf", "llama_llama3"), ("gguf", "llama_bfloat16"), ("mlx", "llama_llama3"), ("mlx", "llama_bfloat16"),
-            ("mlx", "mlx/whisper"), ("whisper.cpp", "whispercpp/model"),
+            ("mlx", "mlx/whisper"), ("whisper.cpp", "whispercpp/model"), ("ctranslate2", "llama_llama3"),
+            ("ctranslate2", "llama_bfloat16"), ("ctranslate2", "whisper_small"),
+            ("ctranslate2", "distilbert_model"), ("ctranslate2", "mistral_window"), ("ctranslate2", "qwen3_small"),
+            ("ctranslate2", "gemma_early"),
         ])
     func halves(format: String, fixture: String) throws {
         let exporter = try Exporters.named(format)
@@ -115,6 +118,21 @@ struct ExportedFormatTests {
                     report.verdict == .passed,
                     "\(format) \(fixture) \(scheme): \(report.terminal(width: 120, colour: false))")
             }
+        }
+    }
+
+    /// In 16 bits the factors of its rotary embeddings are rounded, too, as CTranslate2's converter rounds them.
+    @Test("A CTranslate2 model with factors of rotary embeddings is the original one in its own type")
+    func longRotary() throws {
+        try withTemporaryFolder { folder in
+            let path = "\(folder)/exported"
+            let source = try ModelFormats.open(try Self.model("phi3_long", for: "ctranslate2", in: folder))
+            let conversion = try Conversion(of: source.path, compressedBy: "stored")
+            _ = try ModelExport(of: conversion, to: Exporters.named("ctranslate2")).export(to: path)
+            let subject = try Subject(ModelFormats.open(path), of: source, threads: 2)
+            let original = try OriginalModel(source, for: subject, threads: 2)
+            let report = try Parity(of: subject, against: .model(original)).check()
+            #expect(report.verdict == .passed, "\(report.terminal(width: 120, colour: false))")
         }
     }
 

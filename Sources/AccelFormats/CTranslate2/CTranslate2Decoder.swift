@@ -23,7 +23,7 @@ struct CTranslate2Decoder: CTranslate2Family {
     /// The padding token begins texts, if no other token does.
     var beginsWithPadding = false
 
-    static let all: [any CTranslate2Family] = [
+    static let all = [
         CTranslate2Decoder(names: ["llama"], unknown: ""),
         CTranslate2Decoder(names: ["mistral"], writesHeadWidth: true, hasWindow: true),
         CTranslate2Decoder(names: ["qwen2"], unknown: "", beginsWithPadding: true),
@@ -41,6 +41,38 @@ struct CTranslate2Decoder: CTranslate2Family {
         ("start_from_zero_embedding", .flag(false)),
     ]
 
+    static let (words, head) = ("embed_tokens.weight", "lm_head.weight")
+
+    var layout: CTranslate2Layout {
+        var entries: [CTranslate2Layout.Entry] = [
+            .norm("self_attention/layer_norm", "input_layernorm", hasShifts: false),
+            .norm("ffn/layer_norm", "post_attention_layernorm", hasShifts: false),
+            .linear("self_attention/linear_1", ["self_attn.o_proj"]), .linear("ffn/linear_1", ["mlp.down_proj"]),
+        ]
+        if normalisesHeads {
+            entries += ["q_norm", "k_norm"].map {
+                .norm("self_attention/\($0)", "self_attn.\($0)", hasShifts: false)
+            }
+        }
+        if isPacked {
+            entries += [
+                .linear("self_attention/linear_0", ["self_attn.qkv_proj"]),
+                .parts(["ffn/linear_0", "ffn/linear_0_noact"], "mlp.gate_up_proj"),
+            ]
+        } else {
+            entries += [
+                .linear("self_attention/linear_0", ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"]),
+                .linear("ffn/linear_0", ["mlp.gate_proj"]), .linear("ffn/linear_0_noact", ["mlp.up_proj"]),
+            ]
+        }
+        return CTranslate2Layout(
+            entries: [.norm("decoder/layer_norm", "norm", hasShifts: false)],
+            stacks: [
+                CTranslate2Layout.Stack(
+                    variables: "decoder/layer_", modules: "layers", mark: "input_layernorm.weight", entries: entries)
+            ])
+    }
+
     /// The numbers of heads, read from config.json and from the shapes of the first layer.
     private struct Heads {
         let count, keys, width: Int
@@ -51,7 +83,7 @@ struct CTranslate2Decoder: CTranslate2Family {
     func lay(out draft: inout CTranslate2Draft, _ assets: [Asset]) throws -> [String] {
         draft.specification = ("TransformerDecoderSpec", 8)
         let config = draft.field
-        let (words, head) = ("embed_tokens.weight", "lm_head.weight")
+        let (words, head) = (Self.words, Self.head)
         let isTied = try config["tie_word_embeddings"].exists ? config["tie_word_embeddings"].bool() : isGemma
         guard isTied || draft.has(head) else {
             throw RequestError("CTranslate2: its Generator computes logits, and the model has no head (\(head))")
@@ -69,7 +101,12 @@ struct CTranslate2Decoder: CTranslate2Family {
         draft.set(
             "decoder/activation",
             isGemma ? .int8(1) : try CTranslate2Activation.read(config["hidden_act"], default: "silu"))
-        try norm("decoder/layer_norm", "norm", &draft)
+        try draft.add(layout)
+        if isGemma {
+            for variable in draft.variables where variable.name.hasSuffix("/gamma") {
+                draft.set("\(variable.name.dropLast("/gamma".count))/layer_norm_use_residual", .flag(true))
+            }
+        }
         let heads = try heads(draft, width: table[1])
         try draft.set("decoder/num_heads", heads: heads.count)
         let window = try window(&draft)
@@ -79,7 +116,6 @@ struct CTranslate2Decoder: CTranslate2Family {
         draft.remarks += rotary.remarks
         for index in 0..<draft.layerCount({ "layers.\($0).input_layernorm.weight" }) {
             let attention = "decoder/layer_\(index)/self_attention"
-            try layer("decoder/layer_\(index)", "layers.\(index)", &draft)
             try rotary.write(attention, wholeHeads: writesRotatedWidth, &draft)
             if heads.keys != heads.count { try draft.set("\(attention)/num_heads_kv", int32: heads.keys) }
             if writesHeadWidth || !heads.isUsual { try draft.set("\(attention)/head_dim", int32: heads.width) }
@@ -87,35 +123,6 @@ struct CTranslate2Decoder: CTranslate2Family {
         }
         draft.members = try members(draft)
         return try draft.tokenizer.vocabulary(table[0]) { "<extra_id_\($0)>" }
-    }
-
-    private func layer(_ name: String, _ module: String, _ draft: inout CTranslate2Draft) throws {
-        let (own, feed) = ("\(module).self_attn", "\(module).mlp")
-        try norm("\(name)/self_attention/layer_norm", "\(module).input_layernorm", &draft)
-        try norm("\(name)/ffn/layer_norm", "\(module).post_attention_layernorm", &draft)
-        if normalisesHeads {
-            try norm("\(name)/self_attention/q_norm", "\(own).q_norm", &draft)
-            try norm("\(name)/self_attention/k_norm", "\(own).k_norm", &draft)
-        }
-        if isPacked {
-            try draft.linear("\(name)/self_attention/linear_0", "\(own).qkv_proj")
-            let packed = try draft.take("\(feed).gate_up_proj.weight", rank: 2)
-            let rows = packed.shape.dimensions[0]
-            guard rows % 2 == 0 else { throw packed.error("expected an even number of rows, found \(packed.shape)") }
-            try draft.add("\(name)/ffn/linear_0/weight", packed, rows: 0..<rows / 2)
-            try draft.add("\(name)/ffn/linear_0_noact/weight", packed, rows: rows / 2..<rows)
-        } else {
-            try draft.linear("\(name)/self_attention/linear_0", "\(own).q_proj", "\(own).k_proj", "\(own).v_proj")
-            try draft.linear("\(name)/ffn/linear_0", "\(feed).gate_proj")
-            try draft.linear("\(name)/ffn/linear_0_noact", "\(feed).up_proj")
-        }
-        try draft.linear("\(name)/self_attention/linear_1", "\(own).o_proj")
-        try draft.linear("\(name)/ffn/linear_1", "\(feed).down_proj")
-    }
-
-    private func norm(_ name: String, _ module: String, _ draft: inout CTranslate2Draft) throws {
-        try draft.norm(name, module, shifts: false)
-        if isGemma { draft.set("\(name)/layer_norm_use_residual", .flag(true)) }
     }
 
     private func heads(_ draft: CTranslate2Draft, width: Int) throws -> Heads {

@@ -121,7 +121,7 @@ struct CTranslate2Draft {
 
     /// Adds a linear layer whose rows are those of several modules, one after the other. Where only some have a bias, the others
     /// get zeros.
-    mutating func linear(_ name: String, _ modules: String...) throws {
+    mutating func linear(_ name: String, _ modules: [String]) throws {
         let weights = try modules.map { try take("\($0).weight", rank: 2) }
         let columns = weights[0].shape.dimensions[1]
         if let other = weights.first(where: { $0.shape.dimensions[1] != columns }) {

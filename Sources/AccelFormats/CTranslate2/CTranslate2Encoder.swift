@@ -23,17 +23,41 @@ struct CTranslate2Encoder: CTranslate2Family {
     /// Whether positions are counted from the padding token's number on.
     var startsAtPadding = false
 
-    static let all: [any CTranslate2Family] = [
-        CTranslate2Encoder(names: ["bert"], prefixes: ["bert."]),
-        CTranslate2Encoder(names: ["roberta"], prefixes: ["roberta."], startsAtPadding: true),
-        CTranslate2Encoder(
-            names: ["distilbert"], prefixes: ["distilbert."],
-            modules: Names(
-                layer: "transformer.layer", attention: ["attention.q_lin", "attention.k_lin", "attention.v_lin"],
-                output: "attention.out_lin", attentionNorm: "sa_layer_norm", up: "ffn.lin1", down: "ffn.lin2",
-                norm: "output_layer_norm", heads: "n_heads", activation: "activation"),
-            hasSegments: false),
-    ]
+    static let bert = CTranslate2Encoder(names: ["bert"], prefixes: ["bert."])
+    static let roberta = CTranslate2Encoder(names: ["roberta"], prefixes: ["roberta."], startsAtPadding: true)
+    static let distilbert = CTranslate2Encoder(
+        names: ["distilbert"], prefixes: ["distilbert."],
+        modules: Names(
+            layer: "transformer.layer", attention: ["attention.q_lin", "attention.k_lin", "attention.v_lin"],
+            output: "attention.out_lin", attentionNorm: "sa_layer_norm", up: "ffn.lin1", down: "ffn.lin2",
+            norm: "output_layer_norm", heads: "n_heads", activation: "activation"),
+        hasSegments: false)
+    static let all = [bert, roberta, distilbert]
+
+    /// The variables, without those that only some models have.
+    var layout: CTranslate2Layout {
+        CTranslate2Layout(
+            entries: [
+                .tensor("encoder/embeddings_0/weight", "embeddings.word_embeddings.weight", rank: 2),
+                .norm("encoder/layernorm_embedding", "embeddings.LayerNorm"),
+            ]
+                + (hasSegments
+                    ? [.tensor("encoder/embeddings_1/weight", "embeddings.token_type_embeddings.weight", rank: 2)]
+                    : []),
+            stacks: [
+                CTranslate2Layout.Stack(
+                    variables: "encoder/layer_", modules: modules.layer, mark: "\(modules.up).weight",
+                    entries: [
+                        .linear("self_attention/linear_0", modules.attention),
+                        .linear("self_attention/linear_1", [modules.output]),
+                        .norm("self_attention/layer_norm", modules.attentionNorm),
+                        .linear("ffn/linear_0", [modules.up]), .linear("ffn/linear_1", [modules.down]),
+                        .norm("ffn/layer_norm", modules.norm),
+                    ])
+            ])
+    }
+    static let pooler = CTranslate2Layout.Entry.linear("pooler_dense", ["pooler.dense"])
+    static let positions = ("encoder/position_encodings/encodings", "embeddings.position_embeddings.weight")
 
     func lay(out draft: inout CTranslate2Draft, _ assets: [Asset]) throws -> [String] {
         draft.specification = ("TransformerEncoderSpec", 1)
@@ -46,18 +70,8 @@ struct CTranslate2Encoder: CTranslate2Family {
         let heads = config[modules.heads]
         try draft.set("encoder/num_heads", heads: heads.exists ? heads.int(in: 1...Int(Int16.max)) : 12)
 
-        let words = "embeddings.word_embeddings.weight"
-        try draft.add("encoder/embeddings_0/weight", words, rank: 2)
-        if hasSegments {
-            try draft.add("encoder/embeddings_1/weight", "embeddings.token_type_embeddings.weight", rank: 2)
-        }
-        try draft.add(
-            "encoder/position_encodings/encodings", "embeddings.position_embeddings.weight", rank: 2,
-            from: try firstPosition(config))
-        try draft.norm("encoder/layernorm_embedding", "embeddings.LayerNorm")
-        for index in 0..<draft.layerCount({ "\(modules.layer).\($0).\(modules.up).weight" }) {
-            try layer("encoder/layer_\(index)", "\(modules.layer).\(index)", &draft)
-        }
+        try draft.add(layout)
+        try draft.add(Self.positions.0, Self.positions.1, rank: 2, from: try firstPosition(config))
         try pooler(&draft)
         draft.members = [
             "bos_token": "<s>", "eos_token": "</s>", "multi_query_attention": false,
@@ -65,18 +79,8 @@ struct CTranslate2Encoder: CTranslate2Family {
                 try hasSegments && config["layer_norm_eps"].exists ? config["layer_norm_eps"].double() : 1e-12),
             "unk_token": draft.tokenizer.special("unk_token", family: names[0]),
         ]
-        let count = try draft.take(words, rank: 2).shape.dimensions[0]
+        let count = try draft.take("embeddings.word_embeddings.weight", rank: 2).shape.dimensions[0]
         return try draft.tokenizer.vocabulary(count) { "<extra_id_\($0)>" }
-    }
-
-    private func layer(_ name: String, _ module: String, _ draft: inout CTranslate2Draft) throws {
-        let attention = modules.attention.map { "\(module).\($0)" }
-        try draft.linear("\(name)/self_attention/linear_0", attention[0], attention[1], attention[2])
-        try draft.linear("\(name)/self_attention/linear_1", "\(module).\(modules.output)")
-        try draft.norm("\(name)/self_attention/layer_norm", "\(module).\(modules.attentionNorm)")
-        try draft.linear("\(name)/ffn/linear_0", "\(module).\(modules.up)")
-        try draft.linear("\(name)/ffn/linear_1", "\(module).\(modules.down)")
-        try draft.norm("\(name)/ffn/layer_norm", "\(module).\(modules.norm)")
     }
 
     /// Adds the pooler, which CTranslate2 does not write for XLM-R.
@@ -87,7 +91,7 @@ struct CTranslate2Encoder: CTranslate2Family {
             draft.remarks.append("the model has no pooler: CTranslate2's Encoder gives hidden states alone")
             return
         }
-        try draft.linear("pooler_dense", "pooler.dense")
+        try draft.add(CTranslate2Layout(entries: [Self.pooler]))
         draft.set("pooler_activation", CTranslate2Activation.tanh)
     }
 

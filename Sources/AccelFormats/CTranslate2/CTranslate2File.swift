@@ -9,6 +9,8 @@ struct CTranslate2File {
         let elementType: ElementType
         let shape: Shape
         let bytes: ByteView
+        /// The offset of the bytes in the file.
+        let offset: Int
     }
     /// The version of the container.
     static let version: UInt32 = 6
@@ -18,6 +20,8 @@ struct CTranslate2File {
     let variables: [Variable]
     /// The variables by their second names.
     let aliases: [(alias: String, target: String)]
+    /// All bytes of a file that was read but those of variables with dimensions; empty for others.
+    var structure = ByteView([UInt8]())
 
     // MARK: - Writing
 

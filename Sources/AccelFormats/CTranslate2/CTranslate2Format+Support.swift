@@ -4,8 +4,16 @@ public import AccelWeightCompression
 extension CTranslate2Format {
     public static var reading: FormatReading {
         FormatReading(
-            hasFunctions: false, families: CTranslate2Exporter.families,
-            schemes: CTranslate2Type.all.map { .init($0.name, $0.codes == .none ? .exact : .decoded) })
+            families: CTranslate2Exporter.families,
+            schemes: CTranslate2Type.all.map { type in
+                let way: FormatReading.Way =
+                    switch type.codes {
+                    case .none: .exact
+                    case .int8: .kept
+                    case .int16: .decoded
+                    }
+                return .init(type.name, way)
+            })
     }
 }
 

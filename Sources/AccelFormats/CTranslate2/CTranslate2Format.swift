@@ -18,7 +18,14 @@ public enum CTranslate2Format: ModelFormat {
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
         try options.refuseConfiguration(of: path, title)
-        try options.refuseInterfaces("\(path) has no functions whose ports could have roles")
-        return try CTranslate2Source(path)
+        try options.refuseInterfaces("\(path): the roles of its ports are those of its family")
+        let mapped = try MappedFile("\(path)/\(CTranslate2File.fileName)")
+        let file = try CTranslate2File(parsing: mapped.bytes, file: mapped.path)
+        try file.check(file: mapped.path)
+        do {
+            return try CTranslate2Source(file, of: mapped, path: path)
+        } catch let reason as RequestError where reason.diagnostic.code == .functionsNotRead {
+            return CTranslate2VariableSource(file, path: path, reason: reason)
+        }
     }
 }

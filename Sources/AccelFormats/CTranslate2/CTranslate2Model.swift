@@ -51,7 +51,7 @@ struct CTranslate2Model {
     }
 
     static let families: [any CTranslate2Family] =
-        [CTranslate2Whisper()] + CTranslate2Encoder.all + CTranslate2Decoder.all
+        [CTranslate2Whisper()] + CTranslate2Encoder.all as [any CTranslate2Family] + CTranslate2Decoder.all
 
     private static func elementType(_ config: JSONField) throws -> ElementType? {
         let field = config["dtype"].exists ? config["dtype"] : config["torch_dtype"]
@@ -70,6 +70,10 @@ protocol CTranslate2Family: Sendable {
     /// Adds all variables and the configuration.
     /// - Returns: the vocabulary.
     func lay(out draft: inout CTranslate2Draft, _ assets: [Asset]) throws -> [String]
+    /// Reads all variables as tensors of a checkpoint.
+    /// - Returns: the configuration of the checkpoint.
+    /// - Throws: `RequestError` (unavailable) for what the family lacks; `FormatError` if variables contradict each other.
+    func read(_ reader: inout CTranslate2Reader, _ settings: CTranslate2Settings) throws -> CTranslate2Checkpoint
 }
 
 /// The functions between linear layers, by the numbers that CTranslate2 gives them.
@@ -79,6 +83,12 @@ enum CTranslate2Activation {
         "gelu_python": 3, "quick_gelu": 4,
     ]
     static let tanh = CTranslate2Scalar.int8(5)
+
+    /// Returns the name of a function in configurations; nil for an unknown number.
+    static func name(of code: Int) -> String? {
+        let names = ["relu", "gelu_pytorch_tanh", "silu", "gelu", "quick_gelu", "tanh", "sigmoid"]
+        return names.indices.contains(code) ? names[code] : nil
+    }
 
     /// Reads an activation.
     /// - Throws: `RequestError` for one that CTranslate2 lacks.

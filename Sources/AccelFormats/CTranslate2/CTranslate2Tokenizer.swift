@@ -39,6 +39,8 @@ struct CTranslate2Tokenizer {
         } else if let file = try field("vocab.json") {
             try add(file.members())
             if let added = try field("added_tokens.json") { try add(added.members()) }
+        } else if let file = try field(CTranslate2Folder.vocabularyName) {
+            found = try file.array().enumerated().map { ($0.offset, try $0.element.string()) }
         } else if let lines = assets.first(where: { $0.name == "vocab.txt" }) {
             var words = lines.content.withBytes { bytes in
                 bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in

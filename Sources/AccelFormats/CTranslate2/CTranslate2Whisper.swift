@@ -6,9 +6,52 @@ import AccelTensors
 struct CTranslate2Whisper: CTranslate2Family {
     let names = ["whisper"]
     let prefixes = ["model."]
-    private static let words = "decoder.embed_tokens.weight"
-    private static let head = "proj_out.weight"
+    static let words = "decoder.embed_tokens.weight"
+    static let head = "proj_out.weight"
     private static let activation = "activation_function"
+
+    static let layout: CTranslate2Layout = {
+        typealias Entry = CTranslate2Layout.Entry
+        let attention: [Entry] = [
+            .norm("self_attention/layer_norm", "self_attn_layer_norm"),
+            .linear(
+                "self_attention/linear_0", ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"],
+                unbiased: ["self_attn.k_proj"]),
+            .linear("self_attention/linear_1", ["self_attn.out_proj"]),
+        ]
+        let cross: [Entry] = [
+            .norm("attention/layer_norm", "encoder_attn_layer_norm"),
+            .linear("attention/linear_0", ["encoder_attn.q_proj"]),
+            .linear(
+                "attention/linear_1", ["encoder_attn.k_proj", "encoder_attn.v_proj"],
+                unbiased: ["encoder_attn.k_proj"]),
+            .linear("attention/linear_2", ["encoder_attn.out_proj"]),
+        ]
+        let feed: [Entry] = [
+            .norm("ffn/layer_norm", "final_layer_norm"), .linear("ffn/linear_0", ["fc1"]),
+            .linear("ffn/linear_1", ["fc2"]),
+        ]
+        let convolutions = ["conv1", "conv2"].flatMap { name -> [Entry] in
+            [
+                .tensor("encoder/\(name)/weight", "encoder.\(name).weight", rank: 3),
+                .tensor("encoder/\(name)/bias", "encoder.\(name).bias", rank: 1),
+            ]
+        }
+        let sides = ["encoder", "decoder"]
+        let ends = sides.flatMap { side -> [Entry] in
+            [
+                .tensor("\(side)/position_encodings/encodings", "\(side).embed_positions.weight", rank: 2),
+                .norm("\(side)/layer_norm", "\(side).layer_norm"),
+            ]
+        }
+        return CTranslate2Layout(
+            entries: convolutions + ends,
+            stacks: sides.map { side in
+                CTranslate2Layout.Stack(
+                    variables: "\(side)/layer_", modules: "\(side).layers", mark: "fc1.weight",
+                    entries: attention + (side == "decoder" ? cross : []) + feed)
+            })
+    }()
 
     func lay(out draft: inout CTranslate2Draft, _ assets: [Asset]) throws -> [String] {
         draft.specification = ("WhisperSpec", 3)
@@ -16,18 +59,10 @@ struct CTranslate2Whisper: CTranslate2Family {
             throw RequestError(
                 "CTranslate2: Whisper has no activation but gelu: \(Self.activation) of config.json differs")
         }
-        for conv in ["conv1", "conv2"] {
-            try draft.add("encoder/\(conv)/weight", "encoder.\(conv).weight", rank: 3)
-            try draft.add("encoder/\(conv)/bias", "encoder.\(conv).bias", rank: 1)
-        }
+        try draft.add(Self.layout)
         for side in ["encoder", "decoder"] {
-            try draft.add("\(side)/position_encodings/encodings", "\(side).embed_positions.weight", rank: 2)
-            try draft.norm("\(side)/layer_norm", "\(side).layer_norm")
             try draft.set(
                 "\(side)/num_heads", heads: draft.field["\(side)_attention_heads"].int(in: 1...Int(Int16.max)))
-            for index in 0..<draft.layerCount({ "\(side).layers.\($0).fc1.weight" }) {
-                try layer("\(side)/layer_\(index)", "\(side).layers.\(index)", &draft)
-            }
         }
         for (name, value) in CTranslate2Decoder.scalars { draft.set("decoder/\(name)", value) }
         draft.set("decoder/activation", .int8(3))
@@ -43,23 +78,6 @@ struct CTranslate2Whisper: CTranslate2Family {
             let rest = hundredths % 100
             return "<|\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)|>"
         }
-    }
-
-    private func layer(_ name: String, _ module: String, _ draft: inout CTranslate2Draft) throws {
-        let own = "\(module).self_attn"
-        try draft.norm("\(name)/self_attention/layer_norm", "\(own)_layer_norm")
-        try draft.linear("\(name)/self_attention/linear_0", "\(own).q_proj", "\(own).k_proj", "\(own).v_proj")
-        try draft.linear("\(name)/self_attention/linear_1", "\(own).out_proj")
-        if module.hasPrefix("decoder.") {
-            let cross = "\(module).encoder_attn"
-            try draft.norm("\(name)/attention/layer_norm", "\(cross)_layer_norm")
-            try draft.linear("\(name)/attention/linear_0", "\(cross).q_proj")
-            try draft.linear("\(name)/attention/linear_1", "\(cross).k_proj", "\(cross).v_proj")
-            try draft.linear("\(name)/attention/linear_2", "\(cross).out_proj")
-        }
-        try draft.norm("\(name)/ffn/layer_norm", "\(module).final_layer_norm")
-        try draft.linear("\(name)/ffn/linear_0", "\(module).fc1")
-        try draft.linear("\(name)/ffn/linear_1", "\(module).fc2")
     }
 
     /// Returns the members of config.json: tokens that are never chosen, languages, and the heads that follow the audio.

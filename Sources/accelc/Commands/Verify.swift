@@ -9,7 +9,7 @@ enum VerifyCommand: Command {
     static let summary = "compare a package with its original model, or with golden outputs"
     static let package = Positional(
         "PACKAGE",
-        "a package, a Core ML package, or an export. Models of Core AI and CTranslate2 need --runtime",
+        "a package, a Core ML package, or an export. Models of Core AI need --runtime",
         takes: PathKind.models)
     static let against = Option(
         "against", .input("MODEL"), in: .input,

@@ -48,6 +48,20 @@ extension CTranslate2File {
         }
         guard reader.isAtEnd else { throw reader.error("\(reader.remaining) bytes are left after the last name") }
         (self.variables, self.aliases) = (variables, aliases)
+        structure = Self.structure(of: bytes, without: variables)
+    }
+
+    /// Returns the bytes of a file without those of variables with dimensions.
+    private static func structure(of bytes: ByteView, without variables: [Variable]) -> ByteView {
+        var kept: [UInt8] = []
+        var first = 0
+        func keep(upTo end: Int) { bytes[first..<end].withBytes { kept.append(contentsOf: $0) } }
+        for variable in variables where variable.shape.rank > 0 {
+            keep(upTo: variable.offset)
+            first = variable.offset + variable.bytes.count
+        }
+        keep(upTo: bytes.count)
+        return ByteView(kept)
     }
 
     private static func variable(_ reader: inout ByteReader, file: String) throws -> Variable {
@@ -70,7 +84,9 @@ extension CTranslate2File {
         else {
             throw reader.error("\(quoted(name)) of \(shape) and type \(type.rawValue) has \(count) bytes", at: start)
         }
-        return Variable(name: name, elementType: type, shape: shape, bytes: try reader.bytes(count))
+        let offset = reader.position
+        return Variable(
+            name: name, elementType: type, shape: shape, bytes: try reader.bytes(count), offset: offset)
     }
 
     private static func count(_ what: String, _ reader: inout ByteReader) throws -> Int {
