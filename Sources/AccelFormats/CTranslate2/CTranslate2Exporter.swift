@@ -62,11 +62,16 @@ public struct CTranslate2Exporter: Exporter {
         let found =
             try model.plain.values.first.map(CTranslate2Type.named) ?? type(of: weights.map { ($0.name, $0.codec) })
         let tensors = try weights.map { weight in
-            guard case .values(let type, let bytes)? = weight.encoding else {
-                throw RequestError("weight \(quoted(weight.name)) is not plain", status: .internalFailure)
+            if case .values(let type, let bytes)? = weight.encoding {
+                return StoredTensor(
+                    name: weight.name, elementType: type, shape: weight.shape, bytes: bytes, file: "the model's weights"
+                )
             }
-            return StoredTensor(
-                name: weight.name, elementType: type, shape: weight.shape, bytes: bytes, file: "the model's weights")
+            // Codes of a CTranslate2 model, the largest of each row 127, become the same codes again.
+            guard weight.codec.name == Int8Codec.name, found.codes == .int8, found.loaded == nil || isExact else {
+                throw Self.unsupported(weight.codec, of: weight.name)
+            }
+            return StoredTensor(name: weight.name, floats: weight.floats(), shape: weight.shape)
         }
         let assets = try model.assets.withCheckpointTokenizer()
         let layout = try CTranslate2Model(tensors, family: model.family, origins: model.origins, assets: assets)
@@ -80,15 +85,19 @@ public struct CTranslate2Exporter: Exporter {
         try CTranslate2Folder.index.provenance(file)
     }
 
+    private static func unsupported(_ codec: any WeightCodec, of weight: String) -> RequestError {
+        let nearest = CTranslate2Type.nearest(isFloat: codec.name == "sparse")
+        return RequestError(
+            "weight \(quoted(weight)): CTranslate2 cannot express \(codec.name): it makes its codes of plain numbers",
+            code: .unsupportedByFormat, candidates: [quantization.candidate(nearest)])
+    }
+
     /// Returns the type of the model: that of the request, or the one type of floats that the weights have.
     /// - Throws: `RequestError` with the nearest type for a weight that is compressed.
     private func type(of weights: [(name: String, codec: any WeightCodec)]) throws -> CTranslate2Type {
         let floats: Set = [StoredCodec.name, "float32", "float16", "bfloat16"]
         if let (name, codec) = weights.first(where: { !floats.contains($0.codec.name) }) {
-            let nearest = CTranslate2Type.nearest(isFloat: codec.name == "sparse")
-            throw RequestError(
-                "weight \(quoted(name)): CTranslate2 cannot express \(codec.name): it makes its codes of plain numbers",
-                code: .unsupportedByFormat, candidates: [Self.quantization.candidate(nearest)])
+            throw Self.unsupported(codec, of: name)
         }
         guard type.name == CTranslate2Type.stored.name else { return type }
         let names = Set(weights.map(\.codec.name)).subtracting([StoredCodec.name]).sorted()
