@@ -49,7 +49,7 @@ struct RemedyTests {
 
     @Test("Each option that a remedy names is one of a command")
     func options() {
-        let options = Set(Commands.all.flatMap { $0.allOptions.map(\.name) } + ["help"])
+        let options = Set(Commands.all.flatMap { $0.allOptions.map(\.name) } + ["help", "help-all"])
         let values = Exporters.all.flatMap { exporter in
             exporter.options.map { $0.allowed.isEmpty ? $0.name : "\($0.name)=\($0.allowed[0])" }
         }

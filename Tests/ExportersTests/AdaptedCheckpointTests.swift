@@ -46,8 +46,8 @@ struct AdaptedCheckpointTests {
                 Dictionary(uniqueKeysWithValues: try source.weights.map { ($0.name, $0) })
             }
             let (before, after) = (try weights(plain), try weights(adapted))
-            #expect(after[Self.changed]?.scheme == "int8 and adapter")
-            #expect(after[Self.kept]?.scheme == "int8")
+            #expect(after[Self.changed]?.scheme == "int8:mode=asymmetric and adapter")
+            #expect(after[Self.kept]?.scheme == "int8:mode=asymmetric")
             let files = try AdapterFiles(Fixtures.path("adapters/second")).tensors
             func factor(_ letter: String) throws -> StoredTensor {
                 try #require(files.first { $0.name.hasSuffix("layers.0.self_attn.q_proj.lora_\(letter).weight") })

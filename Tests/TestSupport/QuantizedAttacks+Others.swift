@@ -41,7 +41,7 @@ extension Attack {
             .refused(.tensor("x.scale", index: nil), "0 scales")),
         Attack(
             "HQQ with an infinite zero point",
-            hqqLayer.replacing("x.zero", by: TensorFile.floats([1, 2, .infinity, 4, 5, 6])).encoded,
+            hqqLayer.replacing("x.zero", by: TensorFile.floats([1, 2, .infinity, 4, 5, 6], [6, 1])).encoded,
             .refused(.tensor("x.zero", index: 2), "finite")),
     ]
 

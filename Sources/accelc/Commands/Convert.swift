@@ -8,7 +8,8 @@ enum ConvertCommand: Command {
     static let positionals = [ConversionArguments.model]
     static let shard = Option(
         "shard", .text("I/N|auto"), in: .cache,
-        "compress share I of N of the weights into the cache, or that of an array job (auto). No package is made; the end of this page explains shards",
+        "compress share I of N of the weights into the cache. auto: that of an array job. No package is made; the end of this page "
+            + "explains shards",
         excludes: ["output", "zip", "no-cache", "verify-cache", "target-size", "target-bits", "min-sqnr", "profile"])
     static let probe = Option(
         "probe", .flag, in: .output,
