@@ -14,7 +14,7 @@ MIXES = {
     "iq3_xs": 22, "iq3_xxs_mix": 23, "iq4_nl_mix": 25, "iq3_s_mix": 26, "iq3_m": 27, "iq2_s_mix": 28, "iq2_m": 29, "iq4_xs_mix": 30,
     "tq1_0_mix": 36, "tq2_0_mix": 37,
 }
-# Those that llama.cpp refuses to make without an importance matrix.
+# Those that llama.cpp does not make without an importance matrix.
 WEIGHTED = {"q2_k_s", "iq2_xxs_mix", "iq2_xs_mix", "iq2_s_mix"}
 
 

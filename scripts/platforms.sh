@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Looks through what apps link (the product Accel and all that it imports) for what iOS lacks or forbids: starting processes, looking
 # at other processes, terminals, and Foundation's Process.
-# What it cannot tell: whether a call is there since the deployment target, what a sandbox refuses when it runs, and whether it links.
+# What it cannot tell: whether a call is there since the deployment target, what a sandbox rejects when it runs, and whether it links.
 # Only a build with Apple's SDK tells that.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -181,7 +181,7 @@ extension ByteBuffer {
         }
         guard let pages = SystemPages.map(count, isSparse: isSparse) else {
             throw RequestError(
-                "\(purpose()) needs \(count) bytes, but the system refused to allocate them: \(systemMessage())",
+                "\(purpose()) needs \(count) bytes, but the system did not allocate them: \(systemMessage())",
                 status: .unavailable)
         }
         self.init(pages: pages, count: count)

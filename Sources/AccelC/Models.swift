@@ -104,7 +104,7 @@ struct CallbackVerifier: SignatureVerifier {
             callback.function(callback.context, package.path, bytes.baseAddress, bytes.count)
         }
         guard status == 0 else {
-            throw AccelError(.untrusted, "the program's verifier refuses the signature: status \(status)", at: "")
+            throw AccelError(.untrusted, "the program's verifier rejects the signature: status \(status)", at: "")
         }
         return release
     }

@@ -31,7 +31,7 @@ public struct SampleInputs: Sendable {
     /// Rejects tensors whose names are nearly the names of inputs: they would be passed over, as others are that belong to no input.
     /// - Parameter names: the inputs and states of all functions.
     /// - Throws: `RequestError` naming both.
-    package func refuseMisspelt(besides names: some Sequence<String>) throws {
+    package func rejectMisspelt(besides names: some Sequence<String>) throws {
         let known = Set(names).union([Self.maskName])
         for name in tensors.keys.sorted() where !known.contains(name) {
             let open = known.filter { tensors[$0] == nil }

@@ -88,7 +88,7 @@ public struct CompressionTarget: Sendable {
             chosen, statistics, for: functions)
     }
 
-    /// Refuses a size that the smallest schemes exceed, before anything is measured.
+    /// Rejects a size that the smallest schemes exceed, before anything is measured.
     /// - Parameter givenBytes: the bytes of the weights that the target does not choose for.
     private func requireReachable(givenBytes: Int, by solver: CompressionSolver) throws {
         let least = try solver.leastBytes()

@@ -55,7 +55,7 @@ public struct Conversion: Sendable {
     public var ignoredTensors: [String] = [] {
         didSet { ignoredTensors = Set(ignoredTensors).sorted() }
     }
-    /// The element type of key/value caches. A model without any is refused, unless this is float32.
+    /// The element type of key/value caches. A model without any is rejected, unless this is float32.
     public var states = StateStorage.float32
     /// The package gets a numeric probe: inputs and samples of the outputs, by which backends are checked.
     public var hasProbe = false
@@ -65,7 +65,7 @@ public struct Conversion: Sendable {
     public var isStrict = false
     /// The format of an export; nil for a package.
     var format: (any Exporter.Type)?
-    /// The device that the package is for: a package that would exceed the profile's limits is refused. It changes no byte of others.
+    /// The device that the package is for: a package that would exceed the profile's limits is rejected. It changes no byte of others.
     public var profile: DeviceProfile?
     /// All paths that the request writes, with their names in errors.
     package var outputs: [NamedPath] = []

@@ -58,7 +58,7 @@ struct ModelCalibration {
         }
         // Of a part's ports, states can be given too.
         try SampleInputs(file.tensors, file: file.path)
-            .refuseMisspelt(besides: parts.flatMap { $0.inputs.map(\.name) + $0.states.map(\.name) })
+            .rejectMisspelt(besides: parts.flatMap { $0.inputs.map(\.name) + $0.states.map(\.name) })
         samples = try CalibrationSamples.all(
             file.tensors, for: parts, file: file.path, memory: request.sampleMemory, threads: threads)
         self.file = file.path

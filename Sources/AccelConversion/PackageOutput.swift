@@ -82,17 +82,17 @@ extension PackageOutput {
     func require(_ profile: DeviceProfile?, _ package: AcceleratorPackage) throws {
         guard let profile else { return }
         let footprint = try Footprint(of: package.graph, packageBytes: package.byteCount)
-        if let excess = profile.excesses(of: footprint).first { throw refusal(excess) }
+        if let excess = profile.excesses(of: footprint).first { throw rejection(excess) }
     }
 
     /// Checks the weights alone, before they are compressed.
     func require(_ profile: DeviceProfile?, weightBytes: @autoclosure () -> [Int]) throws {
         guard let profile else { return }
         let weights = Footprint(weightBytes: MachineMemory.sum(weightBytes()))
-        if let excess = profile.excesses(of: weights).first { throw refusal(excess) }
+        if let excess = profile.excesses(of: weights).first { throw rejection(excess) }
     }
 
-    private func refusal(_ excess: DeviceProfile.Excess) -> RequestError {
+    private func rejection(_ excess: DeviceProfile.Excess) -> RequestError {
         RequestError("\(model) \(excess)", status: .exceeded, code: .exceedsProfile)
     }
 }

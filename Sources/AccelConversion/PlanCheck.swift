@@ -26,7 +26,7 @@ extension OpenedModel {
             weight.choice.reason.map { (name: weight.source.name, reason: $0) }
         }
         let left = model.unused.filter { !$0.isExpected }.map { (name: $0.name, reason: $0.reason) }
-        let refused =
+        let rejected =
             others
             + (PackageCoverage.sentences(kept, PackageCoverage.keptAsIs)
             + PackageCoverage.unfilled(plan.map { ($0.source.name, $0.source.shape, $0.choice.codec) }))
@@ -43,8 +43,8 @@ extension OpenedModel {
         }
         try Mistakes(
             rules
-                + refused.map {
-                    RequestError("\(request.model): \($0), which a strict conversion refuses", code: $0.code ?? .strict)
+                + rejected.map {
+                    RequestError("\(request.model): \($0), which a strict conversion rejects", code: $0.code ?? .strict)
                 }
         ).check()
         return []
@@ -86,7 +86,7 @@ extension PlannedWeight {
 }
 
 extension Diagnostic.Code {
-    /// A warning that a strict conversion refuses.
+    /// A warning that a strict conversion rejects.
     package static let strict: Self = "strict"
     /// Weights whose codecs need the importance of columns, without samples or an importance matrix.
     package static let unknownImportance: Self = "unknown-importance"

@@ -41,9 +41,9 @@ struct UnsupportedScheme {
 }
 
 extension ExportedModel {
-    /// Refuses scaled channels, for a format that has no operator to undo the factors.
+    /// Rejects scaled channels, for a format that has no operator to undo the factors.
     /// - Throws: `RequestError` if a weight's channels are scaled.
-    func refuseScaledChannels(in format: String) throws {
+    func rejectScaledChannels(in format: String) throws {
         guard scalings.isEmpty else {
             throw RequestError(
                 "\(format): the model's channels are scaled (method=awq, or smoothed activations), which it cannot undo"
@@ -53,20 +53,20 @@ extension ExportedModel {
 }
 
 extension [FrozenProgram] {
-    /// Refuses functions that round activations, for a format that has no such operator.
+    /// Rejects functions that round activations, for a format that has no such operator.
     /// - Parameter detail: more to say of the format, with a blank before it.
     /// - Throws: `RequestError` if a function rounds activations.
-    func refuseRoundedActivations(in format: String, detail: String = "") throws {
+    func rejectRoundedActivations(in format: String, detail: String = "") throws {
         guard !contains(where: { $0.program.nodes.contains { $0.operation is QuantizedLinear } }) else {
             throw RequestError(
                 "\(format): rounded activations cannot be expressed\(detail)", code: .activationsUnsupported)
         }
     }
 
-    /// Refuses what a format cannot express that has no operators, and whose decoders generate text.
+    /// Rejects what a format cannot express that has no operators, and whose decoders generate text.
     /// - Throws: `RequestError` if a function rounds activations, or if a decoder takes whole texts.
-    func refuseInexpressible(in format: String, detail: String = "") throws {
-        try refuseRoundedActivations(in: format, detail: detail)
+    func rejectInexpressible(in format: String, detail: String = "") throws {
+        try rejectRoundedActivations(in: format, detail: detail)
         guard !contains(where: { $0.program.name == "decoder" && $0.program.states.isEmpty }) else {
             throw RequestError(
                 "\(format): a decoder that takes whole texts, for vectors or labels, cannot be expressed",

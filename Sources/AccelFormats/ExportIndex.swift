@@ -20,7 +20,7 @@ struct ExportIndex {
     }
 
     /// Returns why a folder is not an unchanged export with this index; nil if it is.
-    func refusalReason(for path: String) throws -> String? {
+    func rejectionReason(for path: String) throws -> String? {
         let index = "\(path)/\(name)"
         guard Files.kindWithoutFollowing(index) == .file else { return "it has no \(name)" }
         let document = JSONField(try JSON.read(index), file: index)

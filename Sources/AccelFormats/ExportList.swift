@@ -39,9 +39,9 @@ struct ExportList {
     }
 
     /// An unchanged folder of this format that accelc wrote. Files of other tools are not replaced.
-    var kind: OutputKind { OutputKind.folder(title, suffixes: suffixes) { try refusalReason(for: $0) } }
+    var kind: OutputKind { OutputKind.folder(title, suffixes: suffixes) { try rejectionReason(for: $0) } }
 
-    private func refusalReason(for path: String) throws -> String? {
+    private func rejectionReason(for path: String) throws -> String? {
         let list = "\(path)/\(Self.name)"
         guard Files.kindWithoutFollowing(list) == .file else { return "it has no \(Self.name)" }
         if let reason = try OutputKind.missingMark(format, in: list) { return reason }

@@ -30,15 +30,15 @@ public struct FormatReading: Sendable {
     /// The schemes of weights.
     public let schemes: [Scheme]
     /// Schemes that are rejected by name, with the reason, sorted.
-    public let refused: [(name: String, reason: String)]
+    public let rejected: [(name: String, reason: String)]
 
     /// Creates a description.
     public init(
         hasFunctions: Bool = true, families: [String]? = nil, schemes: [Scheme],
-        refused: [(name: String, reason: String)] = []
+        rejected: [(name: String, reason: String)] = []
     ) {
         (self.hasFunctions, self.families) = (hasFunctions, families)
-        (self.schemes, self.refused) = (schemes, refused)
+        (self.schemes, self.rejected) = (schemes, rejected)
     }
 
     /// Plain numbers of safetensors files.

@@ -60,7 +60,7 @@ public enum FormatTable {
                         "schemes": .array(
                             row.reading.schemes.map { ["scheme": .string($0.name), "how": .string($0.way.rawValue)] }),
                         "refused": .array(
-                            row.reading.refused.map { ["scheme": .string($0.name), "reason": .string($0.reason)] }),
+                            row.reading.rejected.map { ["scheme": .string($0.name), "reason": .string($0.reason)] }),
                     ],
                     "writes": row.writing.map { writing in
                         [

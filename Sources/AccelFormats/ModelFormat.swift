@@ -61,12 +61,12 @@ public struct OpeningOptions: Sendable {
 
     /// Fails if roles of functions and ports are given for a format that has them, or has no functions.
     /// - Parameter reason: the sentence about the model.
-    func refuseInterfaces(_ reason: String) throws {
+    func rejectInterfaces(_ reason: String) throws {
         guard interfaces == nil else { throw RequestError(reason, code: .interfaceNotApplicable) }
     }
 
     /// Fails if options for models with a config.json are set.
-    func refuseConfiguration(of path: String, _ title: String) throws {
+    func rejectConfiguration(of path: String, _ title: String) throws {
         let named = [("a configuration", configuration != nil), ("ignored fields", !ignoredFields.isEmpty)]
         guard let option = named.first(where: \.1)?.0 else { return }
         throw RequestError("\(path) is \(title), which settles \(option): leave it out")

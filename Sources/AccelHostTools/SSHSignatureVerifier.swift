@@ -52,15 +52,15 @@ public struct SSHSignatureVerifier: SignatureVerifier {
             throw FormatError(file: path, reason: "is not signed: there is no \(file)")
         }
         let (tool, signature) = (try SSHKeygen(), try MappedFile(file).bytes)
-        var refusal: (any Error)?
+        var rejection: (any Error)?
         for identity in identities {
             do {
                 return try check(tool, signature, file, identity)
             } catch {
                 // A signature that is somebody else's says more than a key that is missing.
-                if refusal == nil || error is FormatError && !(refusal is FormatError) { refusal = error }
+                if rejection == nil || error is FormatError && !(rejection is FormatError) { rejection = error }
             }
         }
-        throw refusal ?? FormatError(file: file, reason: "is nobody's signature: no signer is accepted")
+        throw rejection ?? FormatError(file: file, reason: "is nobody's signature: no signer is accepted")
     }
 }

@@ -1,5 +1,5 @@
 /// Tensors that change the meaning of another tensor: scales and zero points of quantized weights, adapters, masks. No
-/// family reads them, so a checkpoint that has one is refused, with the kind of tensor in the error.
+/// family reads them, so a checkpoint that has one is rejected, with the kind of tensor in the error.
 package enum CompanionTensors {
     /// A kind of such tensors, with the names by which it is recognised.
     package struct Kind: Sendable {

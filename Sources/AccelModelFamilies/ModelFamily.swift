@@ -21,11 +21,11 @@ public protocol ModelFamily: Sendable {
     /// The parts to build if a request names none.
     var defaultParts: [String] { get }
     /// Fields of config.json without effect on the programs, in addition to `[InertFields].common`. Of the fields that the family
-    /// neither reads nor lists, those that the model's class defines are refused unless they have its default (`ConfigurationClass`).
+    /// neither reads nor lists, those that the model's class defines are rejected unless they have its default (`ConfigurationClass`).
     static var inertFields: [InertFields] { get }
     /// Objects in config.json that are configurations themselves, to which `[InertFields].common` applies too.
     static var nestedConfigurations: [String] { get }
-    /// The family builds the modules that modules.json lists after the transformer. Other families refuse such models.
+    /// The family builds the modules that modules.json lists after the transformer. Other families reject such models.
     static var buildsSentencePooling: Bool { get }
     /// Builds one program for each of `parts`, with a role for each program and each of its ports. It has to read every
     /// field that any of the family's parts or classes reads, whichever of them it builds.
@@ -78,7 +78,7 @@ extension ModelFamily {
     private static func undefinedFields(_ configuration: JSONField) throws -> [String] {
         let type = (try? configuration["model_type"].string()) ?? modelTypes[0]
         guard let known = ConfigurationClass.all[type] else {
-            try configuration.refuseUnread(listedFields)
+            try configuration.rejectUnread(listedFields)
             return []
         }
         return try configuration.undefinedFields(listedFields, of: known)
@@ -95,7 +95,7 @@ extension ModelFamily {
     ///   - ignoredTensors: patterns of tensors that need not be read by any program.
     ///   - allowsIdlePatterns: a pattern without an unused tensor is not an error.
     ///   - standsInForMissing: zeros replace a tensor that is missing or has another shape, and `missing` lists it.
-    ///     Tensors that must be read by a program are listed, too, instead of being refused.
+    ///     Tensors that must be read by a program are listed, too, instead of being rejected.
     /// - Throws: `RequestError` for a part that the family does not have, for a quantized checkpoint, for a tensor that
     ///   no program reads without a known reason, and for a pattern without an unused tensor; `FormatError` for a
     ///   configuration or tensor that does not fit.
@@ -106,8 +106,8 @@ extension ModelFamily {
         for part in parts where !self.parts.contains(part) {
             throw RequestError("unknown part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }
-        try checkpoint.refuseIncompleteWeights()
-        if !Self.buildsSentencePooling { try checkpoint.refuseModules() }
+        try checkpoint.rejectIncompleteWeights()
+        if !Self.buildsSentencePooling { try checkpoint.rejectModules() }
         let checkpoint = checkpoint.recording()
         var names = TensorNames(checkpoint)
         names.standsInForMissing = standsInForMissing
@@ -123,18 +123,18 @@ extension ModelFamily {
             programs = try self.programs(for: checkpoint, parts: wanted, names: &names)
                 .checkingInterfaces(parts: self.parts)
         } catch let error as any ReportedError {
-            try checkpoint.configuration.refuseMisspelt(Self.listedFields)
-            throw (error as? FormatError).flatMap(names.refusal) ?? error
+            try checkpoint.configuration.rejectMisspelt(Self.listedFields)
+            throw (error as? FormatError).flatMap(names.rejection) ?? error
         }
-        try checkpoint.refuseIgnoredFieldsThatAreRead()
+        try checkpoint.rejectIgnoredFieldsThatAreRead()
         let undefined = try Self.undefinedFields(checkpoint.configuration)
         let ignored = try IgnoredTensors(ignoredTensors)
-        let (unused, refused) = names.account(ignoring: ignored)
+        let (unused, rejected) = names.account(ignoring: ignored)
         let patterns = ignored.sorted(by: unused.map(\.name))
         if let pattern = patterns.idle.first, !allowsIdlePatterns {
             throw RequestError(Glob.unused(pattern, of: "unused tensor"))
         }
-        if !standsInForMissing, let error = names.error(for: refused) { throw error }
+        if !standsInForMissing, let error = names.error(for: rejected) { throw error }
         return FamilyModel(
             programs: programs, unused: unused, ignoredTensors: patterns.fitting, used: names.used,
             origins: names.origins, missing: names.missing,

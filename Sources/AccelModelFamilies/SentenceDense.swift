@@ -35,12 +35,12 @@ struct SentenceDense {
         isBiased = try config["bias"].bool(default: true)
         activation = try Self.activation(config["activation_function"])
         let name = "sentence_embedding"
-        try config.refuse([
+        try config.reject([
             ("module_input_name", try config["module_input_name"].string(default: name) != name, "another input"),
             ("module_output_name", try config["module_output_name"].string(default: name) != name, "another output"),
             ("use_residual", try config["use_residual"].bool(default: false), "a residual connection"),
         ])
-        try config.refuseUnread([]) { "\(folder)/config.json:\($0)" }
+        try config.rejectUnread([]) { "\(folder)/config.json:\($0)" }
     }
 
     private static func activation(_ field: JSONField) throws -> (any Operator)? {

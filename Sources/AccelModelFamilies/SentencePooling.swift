@@ -70,7 +70,7 @@ struct SentencePooling {
                 for key in ["word_embedding_dimension", "embedding_dimension"] where config[key].exists {
                     width = (try config[key].int(in: 1...1 << 20), config[key])
                 }
-                try config.refuseUnread([]) { "\(path):\($0)" }
+                try config.rejectUnread([]) { "\(path):\($0)" }
             case ("Normalize", .some):
                 steps.append(.normalisation)
                 // The file has no effect, but its digest is recorded as part of the source.
@@ -83,7 +83,7 @@ struct SentencePooling {
                         + "(supported: a Transformer, then a Pooling, then Dense and Normalize)", status: .unavailable)
             }
         }
-        try document.refuseUnread([]) { "modules.json:\($0)" }
+        try document.rejectUnread([]) { "modules.json:\($0)" }
         guard let modes else {
             guard try Self.isCrossEncoder(checkpoint) || generates else {
                 throw FormatError(file: document.file, reason: "lists no Pooling module")
@@ -135,7 +135,7 @@ struct SentencePooling {
     }
 
     private static func modes(_ config: JSONField) throws -> [Mode] {
-        try config.refuse([
+        try config.reject([
             ("include_prompt", try !config["include_prompt"].bool(default: true), "pooling without the prompt's tokens")
         ])
         let field = config["pooling_mode"]

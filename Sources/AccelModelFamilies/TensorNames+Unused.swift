@@ -33,10 +33,10 @@ extension TensorNames {
         /// It may stay unused, for this reason.
         case explained(Reason)
         /// Without it, the model would have another meaning.
-        case refused(Refusal)
+        case rejected(Rejection)
     }
     /// Why a tensor must not stay unused. The most serious reason comes first.
-    enum Refusal: Hashable, Comparable {
+    enum Rejection: Hashable, Comparable {
         /// It changes the meaning of other tensors.
         case companion(kind: String)
         /// The functions read the weight of the same module, but no bias.
@@ -60,15 +60,15 @@ extension TensorNames {
         }
         let companion = CompanionTensors.match(name)
         if let companion, reads(companion.owner) {
-            return .refused(.companion(kind: companion.kind.name))
+            return .rejected(.companion(kind: companion.kind.name))
         }
-        if name.hasSuffix(".bias"), reads(String(name.dropLast(".bias".count))) { return .refused(.bias) }
+        if name.hasSuffix(".bias"), reads(String(name.dropLast(".bias".count))) { return .rejected(.bias) }
         if let head = leftOutHead, isBeside(name) {
             return .explained(Reason(text: "belongs to the head of \(head), which is left out"))
         }
         if let reason = explanation(of: name) { return .explained(reason) }
-        guard let companion else { return .refused(.unknown) }
-        return .refused(.companion(kind: companion.kind.name))
+        guard let companion else { return .rejected(.unknown) }
+        return .rejected(.companion(kind: companion.kind.name))
     }
 
     /// Returns whether a tensor stands outside of the base model, whose tensors have a prefix.
@@ -82,30 +82,30 @@ extension TensorNames {
         ["", ".weight", ".weight_v", ".parametrizations.weight.original1"].contains { used.contains(owner + $0) }
     }
 
-    /// Returns all unused tensors with their reasons; those that must not stay unused are in `refused`, too.
+    /// Returns all unused tensors with their reasons; those that must not stay unused are in `rejected`, too.
     func account(ignoring ignored: IgnoredTensors) -> (
-        unused: [UnusedTensor], refused: [(name: String, refusal: Refusal)]
+        unused: [UnusedTensor], rejected: [(name: String, rejection: Rejection)]
     ) {
         var unused: [UnusedTensor] = []
-        var refused: [(name: String, refusal: Refusal)] = []
+        var rejected: [(name: String, rejection: Rejection)] = []
         for name in checkpoint.tensors.map(\.name) where !used.contains(name) {
             switch (verdict(on: name), ignored.pattern(for: name)) {
             case (_, let pattern?):
                 unused.append(.init(name: name, reason: "left out by the pattern \(pattern)", isExpected: true))
             case (.explained(let reason), nil):
                 unused.append(.init(name: name, reason: reason.text, isExpected: reason.isExpected))
-            case (.refused(let refusal), nil):
-                unused.append(.init(name: name, reason: "\(refusal.reason): convert refuses it"))
-                refused.append((name, refusal))
+            case (.rejected(let rejection), nil):
+                unused.append(.init(name: name, reason: "\(rejection.reason): convert rejects it"))
+                rejected.append((name, rejection))
             }
         }
-        return (unused, refused)
+        return (unused, rejected)
     }
 
-    /// Returns the error for the most serious of the refusals.
-    func error(for refused: [(name: String, refusal: Refusal)]) -> RequestError? {
-        guard let worst = refused.map(\.refusal).min() else { return nil }
-        let names = refused.filter { $0.refusal == worst }.map(\.name)
+    /// Returns the error for the most serious of the rejections.
+    func error(for rejected: [(name: String, rejection: Rejection)]) -> RequestError? {
+        guard let worst = rejected.map(\.rejection).min() else { return nil }
+        let names = rejected.filter { $0.rejection == worst }.map(\.name)
         let more = names.count == 1 ? "" : " and \(names.count - 1) more"
         let sentence = "\(checkpoint.folder): no function reads the tensor \"\(names[0])\"\(more): \(worst.reason)"
         guard case .companion = worst else {
@@ -117,7 +117,7 @@ extension TensorNames {
     /// Returns a better error for a weight that is missing or has another shape or type because the checkpoint is
     /// quantized.
     /// - Parameter error: the original error about the weight.
-    func refusal(insteadOf error: FormatError) -> RequestError? {
+    func rejection(insteadOf error: FormatError) -> RequestError? {
         guard case .tensor(let weight, _)? = error.location else { return nil }
         func module(of name: String) -> String {
             name.hasSuffix(".weight") ? String(name.dropLast(".weight".count)) : name

@@ -4,7 +4,7 @@ import AccelTensors
 import AccelWeightCompression
 
 extension AcceleratorPackage {
-    /// Reads every byte of the package, compares it with its digest, and refuses files that the manifest does not list.
+    /// Reads every byte of the package, compares it with its digest, and rejects files that the manifest does not list.
     /// - Parameters:
     ///   - includesReport: false if a new parity report is about to replace the existing one.
     ///   - progress: called with the name of each file before it is read.
@@ -29,7 +29,7 @@ extension AcceleratorPackage {
     /// The number of files that `check` reads: the manifest and those that it lists.
     package var checkedFileCount: Int { manifest.files.count + 1 }
 
-    /// Refuses files that the manifest does not list.
+    /// Rejects files that the manifest does not list.
     func checkNames() throws {
         let listed = Set(manifest.files.map(\.name) + [PackageFormat.manifestName, PackageFormat.reportName])
         for name in try files.names() where !listed.contains(name) {

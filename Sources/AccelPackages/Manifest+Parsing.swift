@@ -3,7 +3,7 @@ import AccelPrograms
 import AccelTensors
 
 extension Manifest {
-    /// Limits of a manifest; beyond them it is refused.
+    /// Limits of a manifest; beyond them it is rejected.
     static let limits = JSON.Limits(bytes: 8 << 20, depth: 32, values: 1 << 18)
 
     /// Reads and checks manifest.json.
@@ -39,7 +39,7 @@ extension Manifest {
         minor = try document["format"]["minor"].int(in: 0...1 << 20)
         let strict = minor <= PackageFormat.minor
         if strict {
-            try document.refuseMembers(otherThan: [
+            try document.rejectMembers(otherThan: [
                 "digest", "format", "features", "functions", "files", "coverage", "provenance",
             ])
         }

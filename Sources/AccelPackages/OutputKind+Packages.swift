@@ -3,15 +3,15 @@ public import AccelByteIO
 extension OutputKind {
     /// A package folder: its manifest is sealed, and lists every file except verify.json.
     public static let package = OutputKind.folder("a package folder", suffixes: [".accelpkg"]) { path in
-        try refusalReason(for: PackageFolder(path: path))
+        try rejectionReason(for: PackageFolder(path: path))
     }
 
     /// A package in a zip archive.
     public static let packageArchive = OutputKind.file("a package archive", suffixes: [".zip", ".accelpkg"]) { path in
-        try refusalReason(for: PackageArchive(path))
+        try rejectionReason(for: PackageArchive(path))
     }
 
-    private static func refusalReason(for files: any PackageFiles) throws -> String? {
+    private static func rejectionReason(for files: any PackageFiles) throws -> String? {
         let names = try files.names()
         guard names.contains(PackageFormat.manifestName) else { return "it has no \(PackageFormat.manifestName)" }
         let manifest = try Manifest(

@@ -70,7 +70,7 @@ public struct SourceMap: Sendable {
     private static let kept = "kept"
 
     /// - Parameters:
-    ///   - known: the sections of weights.bin; others are refused.
+    ///   - known: the sections of weights.bin; others are rejected.
     ///   - content: returns the bytes of a section.
     init(_ bytes: ByteView, file: String, known: [Section], content: (Section) -> ByteView) throws {
         let document = JSONField(try JSON.parse(bytes, file: file, limits: Self.limits), file: file)

@@ -61,7 +61,7 @@ extension TensorType {
     /// Whether rows along the last axis may be codes with a scale each: each has at least one code, or is of free size.
     package var mayBeByteRows: Bool { dimensions.last.map { ($0.value ?? .max) > ByteRow.scaleBytes } ?? false }
 
-    /// Refuses a type that cannot be rows of codes with a scale each.
+    /// Rejects a type that cannot be rows of codes with a scale each.
     /// - Throws: `OperatorError` naming the tensor.
     func requireByteRows(_ what: String) throws {
         try require(rank: 1...8, what)

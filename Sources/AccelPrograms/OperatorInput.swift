@@ -70,7 +70,7 @@ extension Operator {
     /// - Throws: `OperatorError` naming the number of inputs or the input that does not fit.
     package static func positions(_ given: [ElementType]) throws -> [Int?] { try inputs.positions(given) }
 
-    /// Refuses inputs of another number or other element types than those declared.
+    /// Rejects inputs of another number or other element types than those declared.
     /// - Throws: `OperatorError` naming the number of inputs or the input that does not fit.
     package static func check(_ given: [TensorType]) throws { _ = try positions(given.map(\.elementType)) }
 

@@ -56,13 +56,13 @@ struct ShapeRequest {
         guard gaps.isEmpty else {
             // What no number of the others could mend comes first.
             for bindings in given { try parts.forEach { try $0.requireLimits(of: bindings) } }
-            throw try refusal(gaps)
+            throw try rejection(gaps)
         }
         return complete
     }
 
     /// - Throws: the error of numbers that contradict each other whatever is added to them.
-    private func refusal(_ gaps: [Gap]) throws -> RequestError {
+    private func rejection(_ gaps: [Gap]) throws -> RequestError {
         let dimensions = Self.distinct(gaps)
         let names = dimensions.map { dimension in
             let owners = gaps.filter { $0.dimensions.contains { $0.name == dimension.name } }.map(\.part.name)

@@ -71,7 +71,7 @@ package struct GGMLFormat: Sendable {
     package var number: UInt32 { UInt32(type.rawValue) }
     /// Whether ggml has another search of the type for a given importance of columns.
     package var takesImportance: Bool { search == .weighted || needsImportance }
-    /// Whether ggml refuses to encode without an importance of columns.
+    /// Whether ggml does not encode without an importance of columns.
     package var needsImportance: Bool { search == .weightedOnly }
     /// Whether scales of less squared error than ggml's can be searched.
     package var isSearched: Bool { search != .none }

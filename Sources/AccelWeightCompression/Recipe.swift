@@ -73,7 +73,7 @@ public struct Recipe: Sendable {
         /// Reads the reference of a recipe; nil if it has none.
         fileprivate init?(_ field: JSONField) throws {
             guard field.exists else { return nil }
-            try field.refuseMembers(otherThan: ["file", "digest"])
+            try field.rejectMembers(otherThan: ["file", "digest"])
             guard let digest = Digest(hexadecimal: try field["digest"].string()) else {
                 throw field["digest"].error("is not a digest of 64 hexadecimal digits")
             }
@@ -133,7 +133,7 @@ public struct Recipe: Sendable {
             field.exists ? try reading(field) { try ActivationQuantization($0) } : nil
         }
         func rule(_ field: JSONField) throws -> Rule {
-            try field.refuseMembers(otherThan: ["match", "operator", "atLeast", "compress", "activations"])
+            try field.rejectMembers(otherThan: ["match", "operator", "atLeast", "compress", "activations"])
             do {
                 var rule = try Rule(
                     match: field["match"].exists ? field["match"].string() : nil,
@@ -148,7 +148,7 @@ public struct Recipe: Sendable {
         }
         var mistakes = Mistakes()
         try mistakes.collecting {
-            try document.refuseMembers(otherThan: ["default", "rules", "statistics", "activations"])
+            try document.rejectMembers(otherThan: ["default", "rules", "statistics", "activations"])
         }
         let whole = try mistakes.collecting { try reading(document["default"]) { try Recipe(scheme: $0) } }
         let rules = try mistakes.collecting { try document["rules"].exists ? document["rules"].array() : [] } ?? []

@@ -42,7 +42,7 @@ static int found_amx(void) {
     return !(~low & saved);
 }
 
-/// Asks Linux to let this process use AMX tiles, whose contents need more memory for each thread and for each signal. It refuses
+/// Asks Linux to let this process use AMX tiles, whose contents need more memory for each thread and for each signal. It rejects
 /// if a thread has too small a stack for signals.
 static int may_use_amx(void) {
     const long arch_prctl = 158, request_permission = 0x1023, tile_contents = 18;

@@ -65,7 +65,7 @@ struct CHandleTests {
         ]
     }
 
-    @Test("NULL is refused by every call, and released without an error, as free does")
+    @Test("NULL is rejected by every call, and released without an error, as free does")
     func null() {
         for (name, status) in Self.statuses(nil, nil) { #expect(status == Int32(ACCEL_INVALID), "\(name)") }
         #expect(Self.releases(nil) == [0, 0, 0, 0, 0, 0])

@@ -72,7 +72,7 @@ struct CRunTests {
         #expect(report["backend"] == "cpu" && report["functions"] == ["model[batch=1,sequence=5]"])
     }
 
-    private struct Refusal: CustomTestStringConvertible, Sendable {
+    private struct Rejection: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let code: Int
         var expected = ""
@@ -80,47 +80,47 @@ struct CRunTests {
         let change: @Sendable (CTensors, CTensors) -> Void
     }
 
-    private static let refusals = [
-        Refusal(testDescription: "a byte too few", code: ACCEL_INVALID, expected: "I64[1,5]", found: "39 bytes") {
+    private static let rejections = [
+        Rejection(testDescription: "a byte too few", code: ACCEL_INVALID, expected: "I64[1,5]", found: "39 bytes") {
             inputs, _ in
             inputs.tensors[0].byte_count = 39
         },
-        Refusal(
+        Rejection(
             testDescription: "more bytes than memory has", code: ACCEL_INVALID, expected: "I64[1,5]",
             found: "\(UInt.max) bytes"
         ) {
             inputs, _ in inputs.tensors[0].byte_count = -1
         },
-        Refusal(testDescription: "another type", code: ACCEL_INVALID, expected: "I64[1,5]", found: "F64[1,5]") {
+        Rejection(testDescription: "another type", code: ACCEL_INVALID, expected: "I64[1,5]", found: "F64[1,5]") {
             inputs, _ in
             inputs.tensors[0].type = UInt32(ACCEL_F64)
         },
-        Refusal(testDescription: "no type", code: ACCEL_INVALID, expected: "a type such as ACCEL_F32", found: "99") {
+        Rejection(testDescription: "no type", code: ACCEL_INVALID, expected: "a type such as ACCEL_F32", found: "99") {
             inputs, _ in
             inputs.tensors[0].type = 99
         },
-        Refusal(testDescription: "a missing input", code: ACCEL_INVALID, expected: "I64[1,5]") { inputs, _ in
+        Rejection(testDescription: "a missing input", code: ACCEL_INVALID, expected: "I64[1,5]") { inputs, _ in
             inputs.tensors.swapAt(0, 2)
             inputs.tensors[2] = inputs.tensors[1]
             inputs.tensors[2].name = inputs.tensors[0].name
             inputs.tensors.removeLast()
         },
-        Refusal(testDescription: "an input twice", code: ACCEL_INVALID) { inputs, _ in
+        Rejection(testDescription: "an input twice", code: ACCEL_INVALID) { inputs, _ in
             inputs.tensors[2] = inputs.tensors[0]
         },
-        Refusal(testDescription: "all inputs, and one of them again", code: ACCEL_INVALID) { inputs, _ in
+        Rejection(testDescription: "all inputs, and one of them again", code: ACCEL_INVALID) { inputs, _ in
             inputs.tensors.append(inputs.tensors[0])
         },
-        Refusal(testDescription: "an unknown input", code: ACCEL_NOT_FOUND) { inputs, _ in
+        Rejection(testDescription: "an unknown input", code: ACCEL_NOT_FOUND) { inputs, _ in
             inputs.tensors[0].name = UnsafePointer(inputs.text("inputids"))
         },
-        Refusal(testDescription: "an unknown output", code: ACCEL_NOT_FOUND) { _, outputs in
+        Rejection(testDescription: "an unknown output", code: ACCEL_NOT_FOUND) { _, outputs in
             outputs.tensors[0].name = UnsafePointer(outputs.text("hidden"))
         },
-        Refusal(testDescription: "no name", code: ACCEL_INVALID, expected: "a pointer", found: "NULL") { inputs, _ in
+        Rejection(testDescription: "no name", code: ACCEL_INVALID, expected: "a pointer", found: "NULL") { inputs, _ in
             inputs.tensors[0].name = nil
         },
-        Refusal(
+        Rejection(
             testDescription: "a name that is no UTF-8", code: ACCEL_INVALID, expected: "UTF-8", found: "other bytes"
         ) {
             inputs, _ in
@@ -128,64 +128,69 @@ struct CRunTests {
             name[0] = -1
             inputs.tensors[0].name = UnsafePointer(name)
         },
-        Refusal(testDescription: "no data", code: ACCEL_INVALID, expected: "I64[1,5]", found: "NULL") { inputs, _ in
+        Rejection(testDescription: "no data", code: ACCEL_INVALID, expected: "I64[1,5]", found: "NULL") { inputs, _ in
             inputs.tensors[0].data = nil
         },
-        Refusal(testDescription: "data on no boundary", code: ACCEL_INVALID) { inputs, _ in inputs.tensors[0].data += 4
+        Rejection(testDescription: "data on no boundary", code: ACCEL_INVALID) { inputs, _ in
+            inputs.tensors[0].data += 4
         },
-        Refusal(testDescription: "a rank without a shape", code: ACCEL_INVALID, expected: "a pointer", found: "NULL") {
+        Rejection(testDescription: "a rank without a shape", code: ACCEL_INVALID, expected: "a pointer", found: "NULL")
+        {
             inputs, _ in
             inputs.tensors[0].rank = 2
         },
-        Refusal(testDescription: "too many dimensions", code: ACCEL_INVALID) { inputs, _ in inputs.tensors[0].rank = -1
+        Rejection(testDescription: "too many dimensions", code: ACCEL_INVALID) { inputs, _ in
+            inputs.tensors[0].rank = -1
         },
-        Refusal(testDescription: "an output without memory", code: ACCEL_INVALID, expected: "memory", found: "NULL") {
+        Rejection(testDescription: "an output without memory", code: ACCEL_INVALID, expected: "memory", found: "NULL") {
             _, outputs in
             (outputs.tensors[0].data, outputs.tensors[0].byte_count) = (nil, 0)
         },
-        Refusal(
+        Rejection(
             testDescription: "an output of fewer bytes", code: ACCEL_INVALID, expected: "720 bytes", found: "716"
         ) { _, outputs in outputs.tensors[0].byte_count -= 4 },
-        Refusal(
+        Rejection(
             testDescription: "an output of more bytes", code: ACCEL_INVALID, expected: "720 bytes", found: "724"
         ) { _, outputs in outputs.tensors[0].byte_count += 4 },
-        Refusal(
+        Rejection(
             testDescription: "an output of more bytes than memory has", code: ACCEL_INVALID, expected: "720 bytes",
             found: "\(UInt.max)"
         ) { _, outputs in outputs.tensors[0].byte_count = -1 },
-        Refusal(testDescription: "an output of another type", code: ACCEL_INVALID) { _, outputs in
+        Rejection(testDescription: "an output of another type", code: ACCEL_INVALID) { _, outputs in
             outputs.tensors[0].type = UInt32(ACCEL_I32)
         },
-        Refusal(testDescription: "no size", code: ACCEL_INVALID, expected: "the size of the struct", found: "0") {
+        Rejection(testDescription: "no size", code: ACCEL_INVALID, expected: "the size of the struct", found: "0") {
             inputs, _ in
             inputs.tensors[0].struct_size = 0
         },
-        Refusal(testDescription: "two sizes", code: ACCEL_INVALID) { inputs, _ in inputs.tensors[1].struct_size = 40 },
-        Refusal(testDescription: "tokens that the model does not have", code: ACCEL_INVALID) { inputs, _ in
+        Rejection(testDescription: "two sizes", code: ACCEL_INVALID) { inputs, _ in inputs.tensors[1].struct_size = 40
+        },
+        Rejection(testDescription: "tokens that the model does not have", code: ACCEL_INVALID) { inputs, _ in
             inputs.tensors[0].data.storeBytes(of: 1 << 40, as: Int64.self)
         },
     ]
 
-    @Test("what does not fit is refused with its place, what was expected and what was found", arguments: refusals)
-    private func refused(_ refusal: Refusal) async throws {
+    @Test("what does not fit is rejected with its place, what was expected and what was found", arguments: rejections)
+    private func rejected(_ rejection: Rejection) async throws {
         let model = try CModel(try CPackages.encoder.get())
         let function = try model.function("model")
         let (inputs, outputs) = (CTensors.encoder(), CTensors())
         let count = try await expected().count
         let data = outputs.add(Self.output, ACCEL_F32, [Float](repeating: -1, count: count))
-        refusal.change(inputs, outputs)
+        rejection.change(inputs, outputs)
         var error = CError()
         let status = accel_function_run(
             function, inputs.tensors, inputs.tensors.count, &outputs.tensors, 1, nil, &error.parts)
-        #expect(status == Int32(refusal.code) && error.code == status)
+        #expect(status == Int32(rejection.code) && error.code == status)
         #expect(
-            !error.message.isEmpty && error.expected == refusal.expected || refusal.expected.isEmpty, "\(error.message)"
+            !error.message.isEmpty && error.expected == rejection.expected || rejection.expected.isEmpty,
+            "\(error.message)"
         )
-        #expect(error.found == refusal.found || refusal.found.isEmpty, "\(error.message)")
+        #expect(error.found == rejection.found || rejection.found.isEmpty, "\(error.message)")
         #expect(data.assumingMemoryBound(to: Float.self)[0] == -1, "nothing is written")
     }
 
-    @Test("shapes of the caller's count, and those without a size are refused")
+    @Test("shapes of the caller's count, and those without a size are rejected")
     func shapes() async throws {
         let model = try CModel(try CPackages.encoder.get())
         let function = try model.function("model")

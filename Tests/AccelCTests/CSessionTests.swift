@@ -96,8 +96,8 @@ struct CSessionTests {
         }
     }
 
-    @Test("options that mean nothing are refused")
-    func refusals() throws {
+    @Test("options that mean nothing are rejected")
+    func rejections() throws {
         let model = try CModel(try CPackages.decoder.get())
         let session = try model.session()
         defer { accel_session_release(session) }
@@ -172,7 +172,7 @@ struct CSessionTests {
                 == Int32(ACCEL_UNSUPPORTED))
     }
 
-    @Test("snapshots, rewinding and resetting bring states back; those of other models are refused")
+    @Test("snapshots, rewinding and resetting bring states back; those of other models are rejected")
     func snapshots() throws {
         let model = try CModel(try CPackages.decoder.get())
         let session = try model.session()

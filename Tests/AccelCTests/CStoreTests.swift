@@ -137,8 +137,8 @@ struct CStoreTests {
         #expect(model == nil && error.place == "model \"m\"")
     }
 
-    @Test("what is refused changes nothing")
-    func refusals() throws {
+    @Test("what is rejected changes nothing")
+    func rejections() throws {
         let bench = try Bench { $0.byte_limit = 16 }
         let path = try bench.package(NumberedModel(1))
         var error = CError()
@@ -168,7 +168,7 @@ struct CStoreTests {
     }
 
     @Test(
-        "a package that is signed for another model, or for an older version, is refused; this one with a flag it is not"
+        "a package that is signed for another model, or for an older version, is rejected; this one with a flag it is not"
     )
     func releases() throws {
         // The program accepts every line that states a model, and nothing else.

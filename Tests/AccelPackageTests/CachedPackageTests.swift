@@ -118,7 +118,7 @@ struct CachedPackageTests {
         }
     }
 
-    @Test("what is no key is refused")
+    @Test("what is no key is rejected")
     func noKey() {
         #expect(throws: RequestError.self) { try CachedPackage.open(key: "abc", cache: "/nowhere") }
         #expect(throws: CacheMiss(.noRecord)) {

@@ -81,7 +81,7 @@ public struct BackendConformance: Sendable {
         return failure == nil
     }
 
-    /// A copy of the package with one byte changed is refused where it is opened.
+    /// A copy of the package with one byte changed is rejected where it is opened.
     private func checkIntegrity(of subject: ConformanceCase, _ report: inout ConformanceReport) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "conformance-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

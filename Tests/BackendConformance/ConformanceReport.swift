@@ -20,7 +20,7 @@ public struct ConformanceReport: Sendable {
         case sessions
         /// Snapshots, and the way back to the start.
         case snapshots
-        /// What does not fit is refused with its location, and changes nothing.
+        /// What does not fit is rejected with its location, and changes nothing.
         case errors
         /// A run that is to end early says so, and changes nothing.
         case cancellation

@@ -148,7 +148,7 @@ struct SequenceCheck {
                     _ = try session.run(request.function, request.inputs, outputs: request.outputs)
                 } catch let error { found = error }
                 report.check(
-                    .errors, found != nil, "\(name), run \(index): \(request.problem) is not refused")
+                    .errors, found != nil, "\(name), run \(index): \(request.problem) is not rejected")
                 guard let found else { continue }
                 report.check(
                     .errors, [.invalid, .notFound].contains(found.code) && found.location.contains(request.place),
@@ -159,9 +159,9 @@ struct SequenceCheck {
                 let outputs = try Self.results(of: [run], in: session)
                 report.check(
                     .errors, Self.areEqual(outputs, [made[index]]),
-                    "\(name), run \(index): refused requests have changed something")
+                    "\(name), run \(index): rejected requests have changed something")
             } catch {
-                report.check(.errors, false, "\(name), run \(index): after refused requests: \(error)")
+                report.check(.errors, false, "\(name), run \(index): after rejected requests: \(error)")
                 return
             }
         }

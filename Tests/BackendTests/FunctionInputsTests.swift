@@ -49,7 +49,7 @@ struct FunctionInputsTests {
     }
 
     @Test(
-        "What does not fit is refused with expected and found",
+        "What does not fit is rejected with expected and found",
         arguments: [
             (
                 [tensor("ids", 3)], nil,
@@ -64,7 +64,7 @@ struct FunctionInputsTests {
             ([], "long", "input \"ids\" of long is missing; expected I64[1,4]"),
             ([tensor("ids", 4)], "lonk", "did you mean \"long\"?"),
         ] as [([StoredTensor], String?, String)])
-    func refused(_ tensors: [StoredTensor], _ name: String?, _ words: String) {
+    func rejected(_ tensors: [StoredTensor], _ name: String?, _ words: String) {
         let error = #expect(throws: RequestError.self) {
             try FunctionInputs(tensors, file: "f").choosing(from: Self.functions, named: name)
         }

@@ -8,7 +8,7 @@ import Testing
 /// environment variables. Without them there is nothing to test here.
 @Suite("A plug-in over another engine", .enabled(if: PeerPlugin.path != nil && PeerPlugin.folder != nil))
 struct PeerPluginTests {
-    @Test("it conforms on what it can run; what it cannot is refused with a reason")
+    @Test("it conforms on what it can run; what it cannot is rejected with a reason")
     func cases() async throws {
         let (plugin, folder) = (try #require(PeerPlugin.path), try #require(PeerPlugin.folder))
         let backend = try PluginBackend(at: plugin, trust: .path)

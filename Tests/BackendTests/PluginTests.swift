@@ -42,7 +42,7 @@ struct PluginTests {
     }
 
     /// Flags of the compiler, the code, and words of the error.
-    static let refused: [(flags: [String], words: [String])] = [
+    static let rejected: [(flags: [String], words: [String])] = [
         (["-DFAULT=ABI"], ["version 2 of the interface", "expected version 1", "accel_plugin.h"]),
         (["-DFAULT=SIZE"], ["its table has 16 bytes", "expected at least"]),
         (["-DFAULT=NULL_TABLE"], ["does not know version 1"]),
@@ -53,9 +53,9 @@ struct PluginTests {
         (["-DUNDEFINED_SYMBOL"], ["is not a shared library that loads here", "there_is_no_such_function"]),
     ]
 
-    @Test("a library that is no plug-in of this version is refused where it is loaded", arguments: refused.indices)
-    func refusedLibrary(index: Int) throws {
-        let (flags, words) = Self.refused[index]
+    @Test("a library that is no plug-in of this version is rejected where it is loaded", arguments: rejected.indices)
+    func rejectedLibrary(index: Int) throws {
+        let (flags, words) = Self.rejected[index]
         let plugin = try SumPlugin(flags)
         let error = #expect(throws: AccelError.self) { try plugin.backend() }
         #expect(error?.code == .unsupported && error?.location == plugin.path)
@@ -109,7 +109,7 @@ struct PluginTests {
         #expect(text.contains(words) && text.contains("plug-in sum"), "\(text)")
     }
 
-    @Test("a snapshot of another backend or model is refused, and changes nothing")
+    @Test("a snapshot of another backend or model is rejected, and changes nothing")
     func snapshots() async throws {
         let plugin = try SumPlugin()
         let request = try BackendRequest(opening: plugin.conformanceCase().path)

@@ -58,7 +58,7 @@ struct ProbeTests {
         _ = try await AccelModel(.path(path))
     }
 
-    @Test("a probe is read as it was written; one that is not valid is refused at its field")
+    @Test("a probe is read as it was written; one that is not valid is rejected at its field")
     func document() throws {
         let probe = SumPlugin.probe()
         #expect(try PackageProbe(probe.asset.content, file: "p") == probe)

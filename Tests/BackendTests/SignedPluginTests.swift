@@ -29,28 +29,28 @@ struct SignedPluginTests {
         let publicKey = try String(contentsOfFile: "\(key).pub", encoding: .utf8)
         try Data("alice@example.org \(publicKey)".utf8).write(to: URL(filePath: signers))
         let alice = SSHSignatureVerifier(allowedSigners: signers, identities: ["bob@example.org", "alice@example.org"])
-        func refused(_ words: String, by verifier: SSHSignatureVerifier) {
+        func rejected(_ words: String, by verifier: SSHSignatureVerifier) {
             let error = #expect(throws: AccelError.self) {
                 try PluginBackend(at: plugin.path, trust: .signed(verifier))
             }
             #expect(error?.code == .untrusted, "\(words)")
             #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
         }
-        refused("is not signed: there is no \(signature)", by: alice)
+        rejected("is not signed: there is no \(signature)", by: alice)
         try Self.keygen(["-Y", "sign", "-q", "-f", key, "-n", SSHSignature.namespace, plugin.path])
-        refused("it says nothing of a plug-in", by: alice)
+        rejected("it says nothing of a plug-in", by: alice)
         try FileManager.default.removeItem(atPath: signature)
         try Self.keygen(["-Y", "sign", "-q", "-f", key, "-n", SSHSignature.pluginNamespace, plugin.path])
         _ = try PluginBackend(at: plugin.path, trust: .signed(alice))
         let bob = SSHSignatureVerifier(allowedSigners: signers, identities: ["bob@example.org"])
-        refused("\(signers) has no key of bob@example.org: it needs a line with the identity", by: bob)
-        refused("no signer is accepted", by: SSHSignatureVerifier(allowedSigners: signers, identities: []))
+        rejected("\(signers) has no key of bob@example.org: it needs a line with the identity", by: bob)
+        rejected("no signer is accepted", by: SSHSignatureVerifier(allowedSigners: signers, identities: []))
         var bytes = try Data(contentsOf: URL(filePath: plugin.path))
         bytes[bytes.count - 1] ^= 1
         // The loaded library stays mapped as it was.
         try FileManager.default.removeItem(atPath: plugin.path)
         try bytes.write(to: URL(filePath: plugin.path))
-        refused("signature of this plug-in", by: alice)
+        rejected("signature of this plug-in", by: alice)
 
         let path = try plugin.conformanceCase().path
         let unsigned = await #expect(throws: AccelError.self) {

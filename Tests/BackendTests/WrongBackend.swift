@@ -8,7 +8,7 @@ import BackendConformance
 struct WrongBackend: Backend {
     enum Fault: CaseIterable {
         case perturbsOutputs, leavesOutputsOut, forgetsStates, sharesStates, ignoresShapes, losesErrors, breaksOnErrors
-        case resetsNothing, restoresNothing, isNeverReady, hidesFunctions, praisesItself, refusesSilently
+        case resetsNothing, restoresNothing, isNeverReady, hidesFunctions, praisesItself, rejectsSilently
         case ignoresRequestedOutputs, ignoresCancellation, breaksOnCancellation
 
         /// What the suite is to find wrong.
@@ -22,7 +22,7 @@ struct WrongBackend: Backend {
             case .resetsNothing, .restoresNothing: .snapshots
             case .isNeverReady: .progress
             case .hidesFunctions: .functions
-            case .praisesItself, .refusesSilently: .assessment
+            case .praisesItself, .rejectsSilently: .assessment
             }
         }
     }
@@ -35,7 +35,7 @@ struct WrongBackend: Backend {
     func assess(_ request: BackendRequest) async -> Assessment {
         switch fault {
         case .praisesItself: .suitable(priority: .accelerator, notes: [])
-        case .refusesSilently: .unsuitable(reason: "")
+        case .rejectsSilently: .unsuitable(reason: "")
         default: await base.assess(request)
         }
     }

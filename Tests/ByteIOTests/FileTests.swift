@@ -23,8 +23,8 @@ struct FileTests {
     }
 
     #if os(Linux)
-        @Test("a folder that cannot be made is refused for what is wrong, and not for being missing")
-        func refusedFolder() {
+        @Test("a folder that cannot be made is rejected for what is wrong, and not for being missing")
+        func rejectedFolder() {
             // Nobody makes folders here, and what is asked afterwards says that there is none.
             let error = #expect(throws: RequestError.self) { try Files.makeFolder("/sys/accelc/inner") }
             #expect(error?.description.contains("cannot make the folder /sys/accelc: ") == true)
@@ -41,7 +41,7 @@ struct FileTests {
         }
     }
 
-    @Test("pipes, devices and folders are refused at once, what is missing is unavailable")
+    @Test("pipes, devices and folders are rejected at once, what is missing is unavailable")
     func noFiles() throws {
         try withTemporaryFolder { folder in
             let pipe = "\(folder)/pipe"
@@ -252,9 +252,9 @@ struct FileTests {
     #endif
 
     @Test(
-        "outputs that name no new file are refused",
+        "outputs that name no new file are rejected",
         arguments: ["", "/", ".", "..", "x/..", "/dev/null", "/no/such/folder/x"])
-    func refusedOutputs(path: String) {
+    func rejectedOutputs(path: String) {
         #expect(throws: RequestError.self) { _ = try AtomicFile(replacing: path, as: .internal) }
         #expect(throws: RequestError.self) { _ = try AtomicFolder(replacing: path, as: .internal) }
     }

@@ -30,7 +30,7 @@ struct HostileInputTableTests {
         return """
             # Hostile input
 
-            Files that are broken, lie, or are odd but allowed, and what becomes of each: accepted, or refused with exit status 4 and one
+            Files that are broken, lie, or are odd but allowed, and what becomes of each: accepted, or rejected with exit status 4 and one
             sentence that has these words and names this place. Tests make each file and hold the readers to this table, every reader is
             also fuzzed from them, and `scripts/peers` checks that what is accepted here is accepted by the reference readers too
             (safetensors, Python's json and zipfile, coremltools).
@@ -46,7 +46,7 @@ struct HostileInputTableTests {
     }
 
     private static func verdict(_ verdict: Attack.Verdict) -> String {
-        guard case .refused(let place, let words) = verdict else { return "accepted" }
+        guard case .rejected(let place, let words) = verdict else { return "accepted" }
         let text =
             switch place {
             case nil: ""
@@ -55,7 +55,7 @@ struct HostileInputTableTests {
             case .tensor(let name, _)?: ", tensor `\(name)`"
             case .field(let path)?: ", field `\(path)`"
             }
-        return "refused\(text): \(cell(words))"
+        return "rejected\(text): \(cell(words))"
     }
 
     @Test("What becomes of each file is what schemas/hostile-input.md says")
@@ -67,12 +67,12 @@ struct HostileInputTableTests {
         #expect(try String(contentsOfFile: path, encoding: .utf8) == Self.table)
     }
 
-    @Test("Every file of a corpus has a name of its own, and what is refused is refused with a reason")
+    @Test("Every file of a corpus has a name of its own, and what is rejected is rejected with a reason")
     func distinct() {
         for (title, attacks) in Self.corpora {
             #expect(Set(attacks.map(\.name)).count == attacks.count, "\(title)")
             for attack in attacks {
-                if case .refused(_, let words) = attack.verdict { #expect(!words.isEmpty, "\(title): \(attack.name)") }
+                if case .rejected(_, let words) = attack.verdict { #expect(!words.isEmpty, "\(title): \(attack.name)") }
             }
         }
     }

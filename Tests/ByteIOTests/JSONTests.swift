@@ -26,7 +26,7 @@ struct JSONTests {
     }
 
     @Test(
-        "what is not strict JSON is refused at its place",
+        "what is not strict JSON is rejected at its place",
         arguments: [
             ("", 0, "is empty"), ("{", 1, "ends too early"), ("[1,]", 3, "a JSON value"),
             ("[1 2]", 3, "',' or ']'"),
@@ -44,7 +44,7 @@ struct JSONTests {
             ("// c\n1", 0, "a JSON value"),
             ("\u{FEFF}1", 0, "byte order mark"), ("\"a\\", 3, "ends in a string"), ("\"\\u12", 3, "ends in a string"),
         ] as [(String, Int, String)])
-    func refused(text: String, offset: Int, words: String) {
+    func rejected(text: String, offset: Int, words: String) {
         let error = #expect(throws: FormatError.self) { try parse(text) }
         #expect(
             error?.file == "x.json" && error?.location == .offset(UInt64(100 + offset)), "\(String(describing: error))")
@@ -52,7 +52,7 @@ struct JSONTests {
     }
 
     @Test(
-        "text that is not UTF-8 is refused",
+        "text that is not UTF-8 is rejected",
         arguments: [[0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xE2, 0x82]] as [[UInt8]])
     func invalidUTF8(bytes: [UInt8]) {
         let quote = UInt8(ascii: "\"")
@@ -159,7 +159,7 @@ struct JSONTests {
             ),
             (#expect(throws: FormatError.self) { try element["t"].string() }, "a[0].t", "found nothing"),
             (
-                #expect(throws: FormatError.self) { try document.refuseMembers(otherThan: ["a", "bit"]) }, "big",
+                #expect(throws: FormatError.self) { try document.rejectMembers(otherThan: ["a", "bit"]) }, "big",
                 "did you mean \"bit\"?"
             ),
         ]

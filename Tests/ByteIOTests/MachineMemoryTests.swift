@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Memory that input asks for")
 struct MachineMemoryTests {
-    @Test("what there is not is refused with both numbers, and what there is is not")
+    @Test("what there is not is rejected with both numbers, and what there is is not")
     func require() throws {
         try MachineMemory.require(1000, for: "it", available: 1000)
         let error = #expect(throws: RequestError.self) {
@@ -72,7 +72,7 @@ struct MachineMemoryTests {
     }
 
     @Test(
-        "a buffer of any size is zeroed or refused; none ends the process", arguments: [0, 1, 4096, 1 << 21, 3 << 20])
+        "a buffer of any size is zeroed or rejected; none ends the process", arguments: [0, 1, 4096, 1 << 21, 3 << 20])
     func buffers(count: Int) throws {
         let buffer = try ByteBuffer(allocating: count, for: "it")
         #expect(buffer.bytes.count == count && buffer.bytes.allSatisfy { $0 == 0 })

@@ -93,8 +93,8 @@ struct OutputKindTests {
         }
     }
 
-    @Test("anything else is refused when an output begins, and stays", arguments: Form.allCases, occupants.indices)
-    func refused(_ form: Form, _ index: Int) throws {
+    @Test("anything else is rejected when an output begins, and stays", arguments: Form.allCases, occupants.indices)
+    func rejected(_ form: Form, _ index: Int) throws {
         try withTemporaryFolder { root in
             try Self.occupants[index].make("\(root)/o")
             let before = try contents(of: root)
@@ -109,7 +109,7 @@ struct OutputKindTests {
     enum Moment: CaseIterable { case before, after }
 
     @Test(
-        "what appears while an output is made is refused when it is to be published, and stays",
+        "what appears while an output is made is rejected when it is to be published, and stays",
         arguments: Form.allCases,
         occupants.indices)
     func appearing(_ form: Form, _ index: Int) throws {

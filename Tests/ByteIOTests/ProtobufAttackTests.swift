@@ -13,7 +13,7 @@ struct ProtobufAttackTests {
             } == nil)
     }
 
-    @Test("packed numbers that end early, and numbers that are no text, are refused")
+    @Test("packed numbers that end early, and numbers that are no text, are rejected")
     func packed() throws {
         func field(_ bytes: [UInt8]) throws -> ProtobufReader.Field {
             var reader = ProtobufReader(ByteView(bytes), file: "m")

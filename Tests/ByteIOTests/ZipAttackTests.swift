@@ -15,7 +15,7 @@ struct ZipAttackTests {
         #expect(attack.flaw(readAll) == nil)
     }
 
-    @Test("an archive cut at any byte is refused")
+    @Test("an archive cut at any byte is rejected")
     func truncation() {
         let whole = ZipSample([.init("a", "hello"), .init("b", "world") { $0.deflate() }]).bytes
         for count in 0..<whole.count {
@@ -23,7 +23,7 @@ struct ZipAttackTests {
         }
     }
 
-    @Test("an archive with any bit turned gives its content or is refused")
+    @Test("an archive with any bit turned gives its content or is rejected")
     func bitFlips() throws {
         let whole = ZipSample([
             .init("a", "hello"),

@@ -98,7 +98,7 @@ struct ZipTests {
             ["../a"], ["/a"], ["a//b"], ["a/./b"], ["c:a"], ["a\\b"], [""], ["a\u{0}"], ["a", "a"], ["a", "A"],
             ["a", "a/b"], ["a/b", "a"], ["\u{E9}", "e\u{301}"],
         ])
-    func refusedNames(names: [String]) throws {
+    func rejectedNames(names: [String]) throws {
         try withTemporaryFolder { folder in
             #expect(throws: RequestError.self) {
                 var writer = try ZipWriter(replacing: "\(folder)/a.zip", as: .internal)

@@ -119,7 +119,7 @@ struct ActivationSmoothingTests {
         }
     }
 
-    @Test("a specification reads back as it is written, and others are refused")
+    @Test("a specification reads back as it is written, and others are rejected")
     func specifications() throws {
         for (text, canonical) in [
             ("none", "none"), ("bfloat16", "bfloat16"), ("int8", "int8"), ("int8:static", "int8:static"),

@@ -156,7 +156,7 @@ struct CalibrationTests {
         #expect(try finished.errors(of: samples[0], with: Array(calibrated.dropLast())) == nil)
     }
 
-    @Test("the file of statistics gives back what was written, and refuses what it cannot be")
+    @Test("the file of statistics gives back what was written, and rejects what it cannot be")
     func file() throws {
         let digits = try Digits()
         let memory = CountingMemory()
@@ -173,18 +173,18 @@ struct CalibrationTests {
         }
         let metadata = [("columns.0", "2"), ("count.0", "3"), ("input of a", "0")]
         let moments = StoredTensor(name: "moments.0", floats: [1, 0, 1], shape: [3])
-        func refuses(_ tensors: [StoredTensor], _ metadata: [(String, String)]) throws {
+        func rejects(_ tensors: [StoredTensor], _ metadata: [(String, String)]) throws {
             let parts = try SafetensorsWriter.parts(tensors, metadata: metadata.map { (key: $0.0, value: $0.1) })
             let file = try SafetensorsFile(ByteView(parts.flatMap { $0.withBytes(Array.init) }), file: "s")
             #expect(throws: FormatError.self) { try StatisticsFile.read(file, path: "s") }
         }
-        try refuses([moments, StoredTensor(name: "other", floats: [1], shape: [1])], metadata)
-        try refuses([StoredTensor(name: "moments.0", floats: [1, .nan, 1], shape: [3])], metadata)
-        try refuses([moments, StoredTensor(name: "drift.0", floats: [1, 2], shape: [1, 2])], metadata)
-        try refuses([moments, StoredTensor(name: "held.0", floats: [1, 2, 3], shape: [1, 3])], metadata)
-        try refuses([moments, StoredTensor(name: "held-drift.0", floats: [1, 2], shape: [1, 2])], metadata)
-        try refuses([moments], [("columns.0", "3"), ("count.0", "3"), ("input of a", "0")])
-        try refuses([moments], [("columns.0", "2"), ("count.0", "3"), ("input of a", "1")])
+        try rejects([moments, StoredTensor(name: "other", floats: [1], shape: [1])], metadata)
+        try rejects([StoredTensor(name: "moments.0", floats: [1, .nan, 1], shape: [3])], metadata)
+        try rejects([moments, StoredTensor(name: "drift.0", floats: [1, 2], shape: [1, 2])], metadata)
+        try rejects([moments, StoredTensor(name: "held.0", floats: [1, 2, 3], shape: [1, 3])], metadata)
+        try rejects([moments, StoredTensor(name: "held-drift.0", floats: [1, 2], shape: [1, 2])], metadata)
+        try rejects([moments], [("columns.0", "3"), ("count.0", "3"), ("input of a", "0")])
+        try rejects([moments], [("columns.0", "2"), ("count.0", "3"), ("input of a", "1")])
     }
 
     @Test("what an attention mask hides does not count, and what it does not hide does")

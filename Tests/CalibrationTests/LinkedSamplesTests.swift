@@ -53,7 +53,7 @@ struct LinkedSamplesTests {
         #expect(lost == ["logits"])
     }
 
-    @Test("Tokens alone are refused: on zeros, which are no encoder's keys, a decoder's figures would be wrong")
+    @Test("Tokens alone are rejected: on zeros, which are no encoder's keys, a decoder's figures would be wrong")
     func tokensAlone() throws {
         let tokens = tensors.filter { $0.name == "in.decoder_input_ids" }
         let error = #expect(throws: RequestError.self) {

@@ -63,7 +63,7 @@ struct ConversionOptionTests {
         }
     }
 
-    @Test("A package is refused with the name of the choice, by the library and by the tool")
+    @Test("A package is rejected with the name of the choice, by the library and by the tool")
     func package() throws {
         try withTemporaryFolder { (folder: String) throws in
             let package = "\(folder)/p.accelpkg"

@@ -37,7 +37,7 @@ struct EditedPlanTests {
         return recipe.replacingCharacters(in: key.lowerBound..<end.lowerBound, with: "\"compress\": \"\(scheme)\"")
     }
 
-    @Test("a changed scheme is refused where statistics depend on it, and samples take their place")
+    @Test("a changed scheme is rejected where statistics depend on it, and samples take their place")
     func changed() throws {
         try withTemporaryFolder { folder in
             let recipe = try plan(in: folder)
@@ -46,12 +46,12 @@ struct EditedPlanTests {
                 ("encoder.layer.0.output.dense.weight", "int4"), ("pooler.dense.weight", "int8:method=gptq"),
             ] {
                 let other = try edited(recipe, weight, to: scheme)
-                let refused = try convert(other, [], in: folder)
-                #expect(refused.status == 2)
+                let rejected = try convert(other, [], in: folder)
+                #expect(rejected.status == 2)
                 #expect(
-                    refused.errors.contains(
+                    rejected.errors.contains(
                         "stores \(weight) as \(scheme), and its statistics are those for int")
-                        && refused.errors.contains("--calibrate FILE"), "\(refused.errors)")
+                        && rejected.errors.contains("--calibrate FILE"), "\(rejected.errors)")
                 let made = try convert(other, Self.samples, in: folder)
                 #expect(made.status == 0, "\(made.errors)")
             }

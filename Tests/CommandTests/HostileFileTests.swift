@@ -12,7 +12,7 @@ struct HostileFileTests {
             switch attack.verdict {
             case .accepted:
                 #expect(result.status == 0, "\(result.errors)")
-            case .refused:
+            case .rejected:
                 #expect(result.status == 4, "\(result.output)\(result.errors)")
                 #expect(result.output.isEmpty)
                 #expect(result.errors.hasPrefix("accelc: error: attack.safetensors, "), "\(result.errors)")

@@ -4,7 +4,7 @@
     import TestSupport
     import Testing
 
-    /// What stands where a file should: each is refused at once, with one sentence.
+    /// What stands where a file should: each is rejected at once, with one sentence.
     @Suite("Hostile things in place of files")
     struct HostilePathTests {
         /// Command lines in which `@` is the path.
@@ -39,7 +39,7 @@
         }
 
         @Test("Every option that takes a file", arguments: lines)
-        func refused(_ line: String) throws {
+        func rejected(_ line: String) throws {
             try Self.models.withCopy { folder in
                 #expect(mkfifo("\(folder)/pipe", 0o600) == 0)
                 for (name, target) in [("loop", "loop"), ("broken", "nowhere")] {

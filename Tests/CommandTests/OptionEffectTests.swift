@@ -45,9 +45,9 @@ struct OptionEffectTests {
     }
 
     @Test(
-        "An option that needs another one is refused without it, and one that excludes another with it",
+        "An option that needs another one is rejected without it, and one that excludes another with it",
         arguments: names)
-    func refused(_ name: String) throws {
+    func rejected(_ name: String) throws {
         let command = try Commands.named(name)
         func words(_ option: Option) -> [String] {
             switch option.kind {

@@ -97,7 +97,7 @@ extension OptionEffect {
             ),
             ("json", "convert -o q \(bert) [ --json ]"),
             ("states", "convert -o q \(qwen) [ --states float16 ]"),
-            // Core ML keeps states in float16 whatever is asked; of a model without states, the option is refused.
+            // Core ML keeps states in float16 whatever is asked; of a model without states, the option is rejected.
             ("states", "export --format coreml -o q.mlpackage \(bert) [ --states float16 ]"),
 
             ("against", "verify p.accelpkg --golden bert/golden.safetensors [ --against bert ]"),

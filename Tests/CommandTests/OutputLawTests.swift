@@ -37,7 +37,7 @@ struct OutputLawTests {
         try CommandRunner.contents(of: folder).filter { ![".stdout", ".stderr"].contains($0.key) }
     }
 
-    private func refused(
+    private func rejected(
         _ sample: OutputSample, _ output: String, in folder: String, _ what: String,
         _ location: SourceLocation = #_sourceLocation
     ) throws {
@@ -62,7 +62,7 @@ struct OutputLawTests {
                 // Its name tells nothing of what it is.
                 let copy = "\(folder)/copy.\(index)"
                 try FileManager.default.copyItem(atPath: "\(folder)/\(kind)", toPath: copy)
-                try refused(sample, copy, in: folder, kind)
+                try rejected(sample, copy, in: folder, kind)
             }
             var isFolder: ObjCBool = false
             guard FileManager.default.fileExists(atPath: "\(folder)/out", isDirectory: &isFolder), isFolder.boolValue
@@ -75,10 +75,10 @@ struct OutputLawTests {
                 } else {
                     try Data("mine".utf8).write(to: URL(filePath: "\(folder)/out/\(name)"))
                 }
-                try refused(sample, "\(folder)/out", in: folder, "with \(name)")
+                try rejected(sample, "\(folder)/out", in: folder, "with \(name)")
                 try FileManager.default.removeItem(atPath: "\(folder)/out/\(name)")
             }
-            try refused(sample, "\(folder)/out", in: folder, "with an empty folder")
+            try rejected(sample, "\(folder)/out", in: folder, "with an empty folder")
             try FileManager.default.removeItem(atPath: "\(folder)/out/deep")
             // What its user has changed since.
             for (name, content) in try contents(of: "\(folder)/out") where name != "verify.json" && !content.isEmpty {
@@ -94,7 +94,7 @@ struct OutputLawTests {
                     if edit.count > content.count, ["front.json", "runs.json", "Manifest.json"].contains(name) {
                         continue
                     }
-                    try refused(sample, "\(folder)/out", in: folder, "\(name) is edited")
+                    try rejected(sample, "\(folder)/out", in: folder, "\(name) is edited")
                 }
                 try content.write(to: file)
             }
@@ -106,10 +106,10 @@ struct OutputLawTests {
             let whole = try Data(contentsOf: mark)
             for damaged in [Data(), whole.dropLast(3), Data("{}".utf8), whole.dropFirst(1)] {
                 try damaged.write(to: mark)
-                try refused(sample, "\(folder)/out", in: folder, "damaged")
+                try rejected(sample, "\(folder)/out", in: folder, "damaged")
             }
             try FileManager.default.removeItem(at: mark)
-            try refused(sample, "\(folder)/out", in: folder, "without its mark")
+            try rejected(sample, "\(folder)/out", in: folder, "without its mark")
         }
     }
 
@@ -135,9 +135,9 @@ struct OutputLawTests {
             for name in [
                 "things", "notes.txt", "empty.txt", "empty", "other", "to nothing", "to itself", "to an output",
             ] {
-                try refused(sample, "\(folder)/\(name)", in: folder, name)
+                try rejected(sample, "\(folder)/\(name)", in: folder, name)
             }
-            try refused(sample, "/dev/null", in: folder, "/dev/null")
+            try rejected(sample, "/dev/null", in: folder, "/dev/null")
             // The draft of an archive once had this name.
             try FileManager.default.copyItem(atPath: "\(folder)/things", toPath: "\(folder)/fresh.folder")
             let before = try contents(of: "\(folder)/fresh.folder")
@@ -160,15 +160,15 @@ struct OutputLawTests {
                 for path in [input, "\(folder)/here/./\(name)", "\(links)/../\(name)/", folder, "\(folder)/.."] {
                     // A package is verified, and a model converted, wherever they lie: only the path matters here.
                     guard FileManager.default.fileExists(atPath: path) else { continue }
-                    try refused(sample, path, in: folder, path)
+                    try rejected(sample, path, in: folder, path)
                 }
                 try FileManager.default.createSymbolicLink(atPath: "\(links)/\(index)", withDestinationPath: input)
-                try refused(sample, "\(links)/\(index)", in: folder, "a link to \(name)")
+                try rejected(sample, "\(links)/\(index)", in: folder, "a link to \(name)")
                 var isFolder: ObjCBool = false
                 _ = FileManager.default.fileExists(atPath: input, isDirectory: &isFolder)
                 if isFolder.boolValue {
                     for inside in ["\(input)/new", "\(links)/\(index)/new", "\(folder)/here/\(name)/new"] {
-                        try refused(sample, inside, in: folder, inside)
+                        try rejected(sample, inside, in: folder, inside)
                     }
                 }
                 let files =
@@ -178,7 +178,7 @@ struct OutputLawTests {
                     _ = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
                     if isFolder.boolValue { continue }
                     try FileManager.default.linkItem(atPath: file, toPath: "\(links)/\(index).\(number)")
-                    try refused(sample, "\(links)/\(index).\(number)", in: folder, "another name of \(file)")
+                    try rejected(sample, "\(links)/\(index).\(number)", in: folder, "another name of \(file)")
                 }
             }
             for word in sample.line.split(separator: " ") where word.hasPrefix("%new") {
@@ -186,7 +186,7 @@ struct OutputLawTests {
                     "\(folder)/\(word.dropFirst())", "\(folder)/here/\(word.dropFirst())",
                     "\(folder)/\(word.dropFirst())/x",
                 ] {
-                    try refused(sample, path, in: folder, "another output of the same command")
+                    try rejected(sample, path, in: folder, "another output of the same command")
                 }
             }
         }
@@ -199,11 +199,11 @@ struct OutputLawTests {
                 try CacheFolder(root: root).prepare()
                 try FileManager.default.createDirectory(atPath: "\(root)/v1/tmp", withIntermediateDirectories: true)
                 for path in [root, "\(root)/new", "\(root)/v1/tmp/new"] {
-                    try refused(sample, path, in: folder, path)
+                    try rejected(sample, path, in: folder, path)
                 }
             }
             try FileManager.default.removeItem(atPath: "\(folder)/.cache")
-            try refused(sample, "\(folder)/.cache/v1/new", in: folder, "a cache that is not there yet")
+            try rejected(sample, "\(folder)/.cache/v1/new", in: folder, "a cache that is not there yet")
         }
     }
 

@@ -11,7 +11,7 @@ struct PlanSessionTests {
     @Test("a session prepares the functions that it is made for, with a profile and without, and no other")
     func prepares() throws {
         var builder = ProgramBuilder(name: "large")
-        // Half a TiB can be planned; a machine without so much memory refuses to prepare it.
+        // Half a TiB can be planned; a machine without so much memory does not prepare it.
         let x = builder.input("x", TensorType(.float32, shape: [1 << 37]))
         builder.output("y", try builder.apply(Relu(), [builder.apply(Relu(), [x])]))
         let plan = try ModelGraph(functions: [builder.finish().freezing(ShapeBindings())], tensors: []).planned()

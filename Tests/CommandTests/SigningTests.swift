@@ -55,7 +55,7 @@ struct SigningTests {
     }
 
     @Test(
-        "SSH: the signer is told; another identity, namespace or package, and a changed or added file, are refused with 4",
+        "SSH: the signer is told; another identity, namespace or package, and a changed or added file, are rejected with 4",
         .enabled(if: hasKeygen, "ssh-keygen is not installed"))
     func ssh() throws {
         try withPackage { folder in
@@ -100,7 +100,7 @@ struct SigningTests {
             try expect(
                 4, "p.accelpkg.sig: is by nobody whom the policy names: ",
                 of: ["check-signature", "p.accelpkg", "--trust", "unmet.json"], in: folder)
-            try refusedKeys(in: folder)
+            try rejectedKeys(in: folder)
 
             try expect(0, "q.accelpkg.sig", of: ["sign", "q.accelpkg", "--key", "eve"], in: folder)
             let other = ["check-signature", "q.accelpkg"] + check.dropFirst(2)
@@ -184,24 +184,24 @@ struct SigningTests {
     }
 
     /// What ssh-keygen cannot sign with, by what it is.
-    private func refusedKeys(in folder: String) throws {
-        func refuse(_ key: String, _ words: String) throws {
+    private func rejectedKeys(in folder: String) throws {
+        func reject(_ key: String, _ words: String) throws {
             try expect(3, words, of: ["sign", "p.accelpkg", "--key", key, "-o", "no.sig"], in: folder)
         }
-        try refuse("mine.txt", "mine.txt is no private key of SSH; ssh-keygen -t ed25519 -f KEY makes one")
+        try reject("mine.txt", "mine.txt is no private key of SSH; ssh-keygen -t ed25519 -f KEY makes one")
         let manager = FileManager.default
         try manager.copyItem(atPath: "\(folder)/alice.pub", toPath: "\(folder)/lone.pub")
-        try refuse("lone.pub", "lone.pub is a public key, and no agent has its private key: ")
+        try reject("lone.pub", "lone.pub is a public key, and no agent has its private key: ")
         try manager.copyItem(atPath: "\(folder)/eve", toPath: "\(folder)/open")
         try manager.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(folder)/open")
-        try refuse("open", "ssh-keygen does not sign with open, which others may read: chmod 600 open")
+        try reject("open", "ssh-keygen does not sign with open, which others may read: chmod 600 open")
         try run("ssh-keygen", ["-q", "-t", "rsa", "-m", "PEM", "-N", "", "-C", "", "-f", "pem"], in: folder)
         try manager.removeItem(atPath: "\(folder)/pem.pub")
-        try refuse("pem", "without its public key beside it: ssh-keygen -y -f pem > pem.pub")
+        try reject("pem", "without its public key beside it: ssh-keygen -y -f pem > pem.pub")
     }
 
     @Test(
-        "OpenSSF model signing: every curve's key is told; another key, another package and a changed statement are refused with 4",
+        "OpenSSF model signing: every curve's key is told; another key, another package and a changed statement are rejected with 4",
         .enabled(if: hasOpenSSL, "openssl is not installed"))
     func oms() throws {
         try withPackage { folder in

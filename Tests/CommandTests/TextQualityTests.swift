@@ -153,8 +153,8 @@ struct TextQualityTests {
                 try FileManager.default.attributesOfItem(atPath: "\(folder)/one.gguf")[.type] as? FileAttributeType
                     == .typeRegular)
             try "mine".write(toFile: "\(folder)/mine.gguf", atomically: true, encoding: .utf8)
-            let refused = try CommandRunner.run(["export", model, "--format", "gguf", "-o", "mine.gguf"], in: folder)
-            #expect(refused.status == 2)
+            let rejected = try CommandRunner.run(["export", model, "--format", "gguf", "-o", "mine.gguf"], in: folder)
+            #expect(rejected.status == 2)
             #expect(try String(contentsOfFile: "\(folder)/mine.gguf", encoding: .utf8) == "mine")
             let converted = try CommandRunner.run(["convert", "one.gguf", "-o", "again", "--no-cache"], in: folder)
             #expect(converted.status == 0 && !converted.errors.contains("tokenizer"), "\(converted.errors)")

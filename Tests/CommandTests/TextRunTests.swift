@@ -217,7 +217,7 @@ struct TextRunTests {
     }
 
     @Test("a package without a tokenizer, or for another purpose, says so")
-    func refusals() throws {
+    func rejections() throws {
         try withTemporaryFolder { folder in
             for (name, words) in [
                 ("llama_bfloat16", ["--prompt", "a"]), ("text/sentence", ["--prompt", "a"]),

@@ -47,8 +47,8 @@ struct WeightShardTests {
         #expect((bytes.max() ?? 0) - (bytes.min() ?? 0) <= largest, "\(bytes)")
     }
 
-    @Test("A share out of range, or none at all, is refused by what was given")
-    func refused() throws {
+    @Test("A share out of range, or none at all, is rejected by what was given")
+    func rejected() throws {
         for text in ["0/2", "3/2", "1/0", "-1/2", "1/65537", "1", "1/2/3", "a/b", "", "1/"] {
             let error = #expect(throws: RequestError.self) { try WeightShard(parsing: text) }
             #expect(error?.description.contains("shard \(text): expected I/N") == true, "\(text)")

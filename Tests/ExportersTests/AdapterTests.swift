@@ -132,7 +132,7 @@ struct AdapterTests {
         }
     }
 
-    @Test("patterns are names of modules, or the ends of names; other regular expressions are refused")
+    @Test("patterns are names of modules, or the ends of names; other regular expressions are rejected")
     func patterns() throws {
         let name = "model.layers.1.self_attn.q_proj"
         for (text, fits) in [

@@ -158,7 +158,7 @@ struct CTranslate2SourceTests: CTranslate2Samples {
     ]
 
     @Test(
-        "What no family computes is read as variables, and functions are refused with the reason",
+        "What no family computes is read as variables, and functions are rejected with the reason",
         arguments: foreign.indices)
     func variables(index: Int) throws {
         let (fixture, name, value, words) = Self.foreign[index]

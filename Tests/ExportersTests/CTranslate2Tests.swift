@@ -143,8 +143,8 @@ struct CTranslate2Tests: CTranslate2Samples {
         }
     }
 
-    /// A fixture, a scheme, a file that is changed before, with the old and the new text, and what the refusal says.
-    private static let refusals: [(fixture: String, scheme: String, change: [String], words: [String])] = [
+    /// A fixture, a scheme, a file that is changed before, with the old and the new text, and what the rejection says.
+    private static let rejections: [(fixture: String, scheme: String, change: [String], words: [String])] = [
         ("llama_llama3", "palette:bits=4", [], ["palette", "quantization=int8"]),
         ("llama_llama3", "int8", [], ["cannot express int8", "quantization=int8"]),
         ("llama_llama3", "sparse:target=0.5+float16", [], ["sparse", "quantization=float16"]),
@@ -161,9 +161,9 @@ struct CTranslate2Tests: CTranslate2Samples {
         ("llama_llama3", "stored", ["config.json", "\"silu\"", "\"tanh\""], ["no activation \"tanh\"", "swish"]),
     ]
 
-    @Test("What CTranslate2 cannot express is refused before anything is done", arguments: refusals.indices)
-    func refused(index: Int) throws {
-        let (fixture, scheme, change, words) = Self.refusals[index]
+    @Test("What CTranslate2 cannot express is rejected before anything is done", arguments: rejections.indices)
+    func rejected(index: Int) throws {
+        let (fixture, scheme, change, words) = Self.rejections[index]
         try withModel(fixture) { path in
             if change.count == 3 {
                 let text = try String(contentsOfFile: "\(path)/\(change[0])", encoding: .utf8)
@@ -182,8 +182,8 @@ struct CTranslate2Tests: CTranslate2Samples {
         }
     }
 
-    /// Changes of phi3_long's configuration, and the numbers of positions from which CTranslate2 computes a factor of cosine and sine; nil for
-    /// none. `scripts/peers/rotary.py` compares the same cases with transformers.
+    /// Changes of phi3_long's configuration, and the numbers of positions from which CTranslate2 computes a factor of cosine and sine; nil
+    /// for none. `scripts/peers/rotary.py` compares the same cases with transformers.
     private static let positions: [(changes: [(String, String)], original: Int32?, longest: Int32?)] = [
         ([], 8, 64),
         ([("\"rms_norm_eps\"", "\"rope_scaling\": {\"rope_type\": \"default\"}, \"rms_norm_eps\"")], nil, nil),
@@ -224,7 +224,7 @@ struct CTranslate2Tests: CTranslate2Samples {
         }
     }
 
-    @Test("One type of floats makes the type of the model, and two are refused")
+    @Test("One type of floats makes the type of the model, and two are rejected")
     func mixed() throws {
         try withModel("llama_llama3") { path in
             let half = Recipe(default: try Codecs.codec("float16"))
@@ -357,7 +357,7 @@ struct CTranslate2Tests: CTranslate2Samples {
         #expect(error.reason.contains(words), "\(error)")
     }
 
-    @Test("A corrupt model file is refused with its offset", arguments: corruptions.indices)
+    @Test("A corrupt model file is rejected with its offset", arguments: corruptions.indices)
     func corrupt(index: Int) throws {
         let (offset, bytes, words) = Self.corruptions[index]
         var content = [UInt8](try Data(contentsOf: URL(filePath: Fixtures.path("ctranslate2/whisper_int8/model.bin"))))

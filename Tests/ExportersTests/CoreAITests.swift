@@ -178,7 +178,7 @@ struct CoreAITests {
         }
     }
 
-    @Test("Every operator has a rule, is decomposed, or is refused with advice")
+    @Test("Every operator has a rule, is decomposed, or is rejected with advice")
     func operators() {
         let decomposed = Set(Operators.all.map { $0.name }).subtracting(CoreAIRules.byName.keys)
             .subtracting(CoreAIRules.unsupported.keys)
@@ -227,17 +227,17 @@ struct CoreAITests {
         }
     }
 
-    /// A scheme, and what the refusal says.
-    private static let refusals: [(scheme: String, words: [String])] = [
+    /// A scheme, and what the rejection says.
+    private static let rejections: [(scheme: String, words: [String])] = [
         ("outliers:share=0.01+int8", ["outliers", "no operation of Core AI's holds it", "allow-fallback"]),
         ("sparse:target=0.5+int8:axis=channel", ["kept weights with several scales", "sparse+palette"]),
     ]
 
     @Test(
-        "A scheme that Core AI lacks is refused before compression, and written as plain numbers with a fallback",
-        arguments: refusals.indices)
-    func refused(index: Int) throws {
-        let (scheme, words) = Self.refusals[index]
+        "A scheme that Core AI lacks is rejected before compression, and written as plain numbers with a fallback",
+        arguments: rejections.indices)
+    func rejected(index: Int) throws {
+        let (scheme, words) = Self.rejections[index]
         let model = try Model("llama_bfloat16", scheme, shapes: ["batch=1,tokens=1,cache=2"])
         let error = #expect(throws: RequestError.self) {
             try CoreAIExporter(ExportOptionValues()).check(model.planned)
@@ -252,11 +252,11 @@ struct CoreAITests {
 
     // MARK: - Hostile files
 
-    @Test("A program that is cut or changed is refused, or reads back as what is written for it")
+    @Test("A program that is cut or changed is rejected, or reads back as what is written for it")
     func damaged() throws {
         let sound = try bytes("\(Fixtures.path("coreai/llama_int4.aimodel"))/main.mlirb")
         var generator = SeededGenerator(seed: 5)
-        var refused = 0
+        var rejected = 0
         func read(_ bytes: [UInt8]) {
             do {
                 let package = try CoreAIPackage(module: ByteView(bytes), metadata: nil, hash: nil, path: "x")
@@ -267,7 +267,7 @@ struct CoreAITests {
                     _ = try? weight.values()
                 }
             } catch is FormatError {
-                refused += 1
+                rejected += 1
             } catch { Issue.record("\(error)") }
         }
         for count in stride(from: 0, to: sound.count, by: 997) { read(Array(sound[..<count])) }
@@ -278,10 +278,10 @@ struct CoreAITests {
             changed[Int.random(in: end, using: &generator)] ^= UInt8.random(in: 1...255, using: &generator)
             read(changed)
         }
-        #expect(refused > 100)
+        #expect(rejected > 100)
     }
 
-    @Test("Attributes that hold themselves, or stand for very many, are refused")
+    @Test("Attributes that hold themselves, or stand for very many, are rejected")
     func recursion() throws {
         func table(_ entries: [[UInt8]]) -> CoreAITableReader {
             CoreAITableReader(

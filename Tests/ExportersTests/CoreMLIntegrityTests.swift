@@ -116,7 +116,7 @@ struct CoreMLIntegrityTests {
                 let package = try Sample(model: changed(sample.model, at: index), weights: sample.weights).package()
                 guard try package.check() else {
                     // The metadata are lost: the manifest still tells.
-                    try requireRefused(changed(sample.model, at: index), of: sample)
+                    try requireRejected(changed(sample.model, at: index), of: sample)
                     continue
                 }
                 #expect(package.model.digest == original.model.digest)
@@ -129,7 +129,7 @@ struct CoreMLIntegrityTests {
     }
 
     /// As a folder, with the manifest of the model as it was written.
-    private func requireRefused(_ model: [UInt8], of sample: Sample) throws {
+    private func requireRejected(_ model: [UInt8], of sample: Sample) throws {
         try withTemporaryFolder { folder in
             let path = "\(folder)/x.mlpackage"
             let blobs = BlobFile()

@@ -79,7 +79,7 @@ struct CoreMLReadingTests {
         #expect(try CoreMLModel(ByteView(model.encoded), file: "again") == model)
     }
 
-    @Test("A model that is cut off anywhere is refused or reads as a shorter one", arguments: packages)
+    @Test("A model that is cut off anywhere is rejected or reads as a shorter one", arguments: packages)
     func truncated(name: String) throws {
         let bytes = try Self.package(name).model.encoded
         for count in stride(from: 0, to: bytes.count, by: max(1, bytes.count / 500)) {
@@ -87,7 +87,7 @@ struct CoreMLReadingTests {
         }
     }
 
-    @Test("Models of other kinds are refused by name")
+    @Test("Models of other kinds are rejected by name")
     func otherKinds() throws {
         for (field, kind) in [(500, "neural network"), (202, "pipeline"), (555, "field 555")] {
             var writer = ProtobufWriter()
@@ -97,7 +97,7 @@ struct CoreMLReadingTests {
         }
     }
 
-    @Test("A manifest that lies is refused, with the field or the file", arguments: Attack.coreMLManifests)
+    @Test("A manifest that lies is rejected, with the field or the file", arguments: Attack.coreMLManifests)
     func manifests(attack: Attack) throws {
         try withTemporaryFolder { folder in
             try Files.makeFolder("\(folder)/Data/folder")
@@ -106,7 +106,7 @@ struct CoreMLReadingTests {
             try FileManager.default.createSymbolicLink(
                 atPath: "\(folder)/Data/link.mlmodel", withDestinationPath: "model.mlmodel")
             try Data(attack.bytes).write(to: URL(filePath: "\(folder)/Manifest.json"))
-            guard case .refused(let place, let words) = attack.verdict else {
+            guard case .rejected(let place, let words) = attack.verdict else {
                 _ = try CoreMLPackage(at: folder)
                 return
             }

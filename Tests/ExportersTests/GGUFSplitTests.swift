@@ -18,7 +18,7 @@ struct GGUFSplitTests {
         ]
     }
 
-    /// Files by their numbers with their keys and the name of a tensor, and what the refusal says.
+    /// Files by their numbers with their keys and the name of a tensor, and what the rejection says.
     private static let cases: [(name: String, files: [Int: (Pairs, String)], words: String)] = [
         ("sound", [1: (split(0, of: .uint16(2)), "a"), 2: (split(1, of: .uint16(2)), "b")], "general.architecture"),
         ("a file is missing", [1: (split(0, of: .uint16(2)), "a")], "00002-of-00002"),
@@ -46,8 +46,8 @@ struct GGUFSplitTests {
         ),
     ]
 
-    @Test("Each lie is refused with the file or the key", arguments: cases.indices)
-    func refused(index: Int) throws {
+    @Test("Each lie is rejected with the file or the key", arguments: cases.indices)
+    func rejected(index: Int) throws {
         let (name, files, words) = Self.cases[index]
         try withTemporaryFolder { folder in
             for (number, (pairs, tensor)) in files {

@@ -207,8 +207,8 @@ struct GGUFTests {
         }
     }
 
-    /// A fixture, a scheme, and what the refusal says.
-    private static let refusals: [(fixture: String, scheme: String, words: [String])] = [
+    /// A fixture, a scheme, and what the rejection says.
+    private static let rejections: [(fixture: String, scheme: String, words: [String])] = [
         ("whisper_small", "stored", ["\"whisper\"", "llama, mistral"]),
         ("llama_dynamic", "stored", ["dynamic", "rope_parameters.rope_type"]),
         ("llama_proportional", "stored", ["proportional"]),
@@ -225,10 +225,10 @@ struct GGUFTests {
     ]
 
     @Test(
-        "What GGUF cannot express is refused before compression, with the nearest that it can",
-        arguments: refusals.indices)
-    func refused(index: Int) throws {
-        let (fixture, scheme, words) = Self.refusals[index]
+        "What GGUF cannot express is rejected before compression, with the nearest that it can",
+        arguments: rejections.indices)
+    func rejected(index: Int) throws {
+        let (fixture, scheme, words) = Self.rejections[index]
         let model = try Model(fixture, scheme)
         let error = #expect(throws: RequestError.self) {
             try GGUFExporter(allowsFallback: false).check(model.planned)

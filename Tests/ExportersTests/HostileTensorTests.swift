@@ -46,10 +46,10 @@ struct HostileTensorTests {
     @Test("Each adapter has its verdict", arguments: Attack.adapters)
     func adapters(_ attack: Attack) { #expect(attack.flaw(Self.readAdapter) == nil) }
 
-    @Test("Changed bytes are refused or read, and never end the program")
+    @Test("Changed bytes are rejected or read, and never end the program")
     func mutations() throws {
         var generator = SeededGenerator(seed: 3)
-        var refused = 0
+        var rejected = 0
         let seeds = Attack.quantized.map { ($0, Self.readQuantized) } + Attack.adapters.map { ($0, Self.readAdapter) }
         for (attack, read) in seeds {
             for _ in 0..<40 {
@@ -62,17 +62,17 @@ struct HostileTensorTests {
                     try read(ByteView(bytes), "changed.bin")
                 } catch let error as FormatError {
                     #expect(!error.reason.isEmpty)
-                    refused += 1
+                    rejected += 1
                 } catch let error as RequestError {
                     #expect(!error.description.isEmpty)
-                    refused += 1
+                    rejected += 1
                 }
             }
         }
-        #expect(refused > 500)
+        #expect(rejected > 500)
     }
 
-    @Test("An adapter without tensors is refused")
+    @Test("An adapter without tensors is rejected")
     func empty() throws {
         let files = AdapterFiles(
             folder: "nowhere", configuration: JSONField(["peft_type": "LORA", "r": 2, "lora_alpha": 4], file: "a"),

@@ -86,7 +86,7 @@ struct ImportanceMatrixTests {
         }
     }
 
-    @Test("hostile files are refused with a place and a reason")
+    @Test("hostile files are rejected with a place and a reason")
     func hostile() throws {
         let (sums, counts) = ("\(Self.name).in_sum2", "\(Self.name).counts")
         let cases: [(ByteView, String)] = [
@@ -114,7 +114,7 @@ struct ImportanceMatrixTests {
         }
     }
 
-    @Test("the importance of another model is refused")
+    @Test("the importance of another model is rejected")
     func otherModel() throws {
         let file = gguf([
             ("\(Self.name).in_sum2", [2, 3], [1, 2, 3, 4, 5, 6]), ("\(Self.name).counts", [2, 1], [1, 1]),

@@ -49,7 +49,7 @@ struct LoweringTests {
             # Operators in Core ML
 
             What `accelc export --format coreml` makes of each operator: `native`, said by Core ML's own operations; `decomposed`, said by
-            other operators; `none`, refused. More than one word: it depends on the operator's attributes or inputs.
+            other operators; `none`, rejected. More than one word: it depends on the operator's attributes or inputs.
 
             | operator | \(targets.joined(separator: " | ")) |
             |---|\(targets.map { _ in "---|" }.joined())
@@ -57,7 +57,7 @@ struct LoweringTests {
 
             ## Import
 
-            What `accelc convert` makes of each operation of a package's functions. An operation that is not listed is refused by name. Where no
+            What `accelc convert` makes of each operation of a package's functions. An operation that is not listed is rejected by name. Where no
             operators are listed its result is known while the function is read, or is a state's.
 
             | operation | since | inputs that are read | operators |
@@ -82,14 +82,14 @@ struct LoweringTests {
 
     @Test("Every operator of the registry can be said for iOS 18, but for what is known not to be")
     func complete() throws {
-        for sample in OperatorSample.all where !Self.refused.contains(sample.name) {
+        for sample in OperatorSample.all where !Self.rejected.contains(sample.name) {
             #expect(try Self.outcome(sample, for: .iOS18) != "none", "\(sample.name)")
         }
     }
 
     /// More output at the end of a transposed convolution than its padding cuts off; rounded rows, for which Core ML has no
     /// operation.
-    private static let refused: Set = [
+    private static let rejected: Set = [
         "conv_transpose_grouped", "quantized_linear", "quantized_linear_relu", "quantized_linear_static",
         "quantized_linear_bfloat16", "round_rows", "round_rows_special", "widen_rows", "widen_rows_special",
         "attention_rows",

@@ -154,9 +154,9 @@ struct MLXLayoutTests {
         }
     }
 
-    @Test("What the classes do not have is refused by the field or the tensor")
-    func refused() throws {
-        func refusal(
+    @Test("What the classes do not have is rejected by the field or the tensor")
+    func rejected() throws {
+        func rejection(
             _ fixture: String, _ scheme: String = "stored", rules: [String: String] = [:], parts: [String] = []
         ) -> String {
             do {
@@ -166,16 +166,16 @@ struct MLXLayoutTests {
             } catch { return "\(error)" }
             return "nothing"
         }
-        #expect(refusal("gpt2_small").contains("n_inner"))
-        #expect(refusal("whisper_small").contains("encoder_ffn_dim"))
-        #expect(refusal("mlx/whisper", parts: ["encoder"]).contains("export all parts"))
-        let mixed = refusal(
+        #expect(rejection("gpt2_small").contains("n_inner"))
+        #expect(rejection("whisper_small").contains("encoder_ffn_dim"))
+        #expect(rejection("mlx/whisper", parts: ["encoder"]).contains("export all parts"))
+        let mixed = rejection(
             "mlx/whisper", Self.scheme, rules: ["model.decoder.layers.0.fc1.weight": "affine:bits=8,block=32"])
         #expect(mixed.contains("one scheme for all quantized layers"), "\(mixed)")
     }
 
     @Test(
-        "Hostile tensors are refused by name",
+        "Hostile tensors are rejected by name",
         arguments: ["llama_affine", "llama_floats", "gpt2_affine", "whisper_affine"])
     func hostile(name: String) throws {
         let path = Fixtures.path("mlx/\(name)")

@@ -157,8 +157,8 @@ struct MLXTests {
         }
     }
 
-    /// A fixture, a scheme, and what the refusal says.
-    private static let refusals: [(fixture: String, scheme: String, words: [String])] = [
+    /// A fixture, a scheme, and what the rejection says.
+    private static let rejections: [(fixture: String, scheme: String, words: [String])] = [
         ("bert_base", "stored", ["\"bert\"", "llama, mistral"]),
         ("gemma3_old", "stored", ["gemma3_text", "final_logit_softcapping"]),
         ("phi3_partial", "stored", ["phi3 rotates an even number", "0.5 of 6"]),
@@ -178,10 +178,10 @@ struct MLXTests {
     ]
 
     @Test(
-        "What MLX cannot express is refused before compression, with the nearest that it can",
-        arguments: refusals.indices)
-    func refused(index: Int) throws {
-        let (fixture, scheme, words) = Self.refusals[index]
+        "What MLX cannot express is rejected before compression, with the nearest that it can",
+        arguments: rejections.indices)
+    func rejected(index: Int) throws {
+        let (fixture, scheme, words) = Self.rejections[index]
         let model = try Model(fixture, Recipe(default: try Codecs.codec(scheme)))
         let error = #expect(throws: RequestError.self) {
             try MLXExporter(allowsFallback: false).check(model.planned)
@@ -250,7 +250,7 @@ struct MLXTests {
         }
     }
 
-    @Test("A scale whose bias exceeds float16 is refused with a type that has it")
+    @Test("A scale whose bias exceeds float16 is rejected with a type that has it")
     func overflow() throws {
         let source = StoredTensor(name: "a.weight", floats: (0..<32).map { Float($0 - 16) * 20_000 }, shape: [1, 32])
         let weight = try CompressedTensor.compressing(source, with: Codecs.codec("int4"), threads: 1).tensor
@@ -258,7 +258,7 @@ struct MLXTests {
         #expect(error?.description.contains("use scales=float32") == true)
     }
 
-    /// Changes of config.json of `mlx/llama_affine`, and what the refusal says.
+    /// Changes of config.json of `mlx/llama_affine`, and what the rejection says.
     private static let corruptions: [(old: String, new: String, words: String)] = [
         ("\"bits\": 4", "\"bits\": 7", "quantization.bits"),
         ("\"bits\": 4", "\"bits\": 3", "are not of 3 bits in groups of 32"),
@@ -277,7 +277,7 @@ struct MLXTests {
     ]
 
     @Test(
-        "A block that contradicts the tensors is refused with the field or the tensor", arguments: corruptions.indices)
+        "A block that contradicts the tensors is rejected with the field or the tensor", arguments: corruptions.indices)
     func contradictions(index: Int) throws {
         let (old, new, words) = Self.corruptions[index]
         try withTemporaryFolder { folder in

@@ -89,7 +89,7 @@ struct ModelFormatTests {
     }
 
     @Test(
-        "A file of a model that is cut, changed or gone is refused with its place, and never trapped",
+        "A file of a model that is cut, changed or gone is rejected with its place, and never trapped",
         arguments: samples.keys.sorted())
     func damaged(format: String) throws {
         let fixture = try #require(Self.samples[format]?.first)
@@ -105,10 +105,10 @@ struct ModelFormatTests {
                 : (FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []).filter {
                     Files.kind(of: "\(path)/\($0)") == .file
                 }
-            var refused = 0
-            func expectRefusal(_ what: String) {
+            var rejected = 0
+            func expectRejection(_ what: String) {
                 do { try readAll(path) } catch let error as any ReportedError {
-                    refused += 1
+                    rejected += 1
                     // It says which file or field, or what is missing.
                     #expect(error.description.contains("/") || error.description.contains("field"), "\(what): \(error)")
                 } catch { Issue.record("\(what): \(error)") }
@@ -120,20 +120,20 @@ struct ModelFormatTests {
                     [0, 1, 8, 9] + (0..<6).map { _ in Int.random(in: 0..<max(sound.count, 1), using: &generator) }
                 for count in cuts where count < sound.count {
                     try sound.prefix(count).write(to: file)
-                    expectRefusal("\(name) cut to \(count)")
+                    expectRejection("\(name) cut to \(count)")
                 }
                 for _ in 0..<8 where !sound.isEmpty {
                     var changed = sound
                     changed[Int.random(in: 0..<sound.count, using: &generator)] ^= UInt8.random(
                         in: 1...255, using: &generator)
                     try changed.write(to: file)
-                    expectRefusal("\(name) changed")
+                    expectRejection("\(name) changed")
                 }
                 try FileManager.default.removeItem(at: file)
-                expectRefusal("\(name) gone")
+                expectRejection("\(name) gone")
                 try sound.write(to: file)
             }
-            #expect(refused > names.count)
+            #expect(rejected > names.count)
         }
     }
 

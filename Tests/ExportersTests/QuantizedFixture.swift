@@ -70,7 +70,7 @@ struct QuantizedFixture {
     }
 
     /// Returns the error of opening the folder and reading its weights; nil for none.
-    func refusal(_ tensors: [StoredTensor]? = nil, block: JSON? = nil, files: [String: String] = [:]) -> String? {
+    func rejection(_ tensors: [StoredTensor]? = nil, block: JSON? = nil, files: [String: String] = [:]) -> String? {
         do {
             return try opened(tensors, block: block, files: files) { source in
                 for weight in try source.weights { _ = try weight.values() }

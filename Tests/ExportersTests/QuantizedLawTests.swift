@@ -103,23 +103,24 @@ struct QuantizedLawTests {
         let others = try blocks.values(block: blocks.block.setting("weight_block_size", [128, 128]))
         #expect(others["layer.weight"] != blocks.golden[0].floats())
         #expect(
-            blocks.refusal(block: blocks.block.setting("weight_block_size", [64, 64]))?.contains("scales of [2,2]")
+            blocks.rejection(block: blocks.block.setting("weight_block_size", [64, 64]))?.contains("scales of [2,2]")
                 == true)
-        #expect(blocks.refusal(block: blocks.block.setting("weight_block_size", .null))?.contains("one scale") == true)
+        #expect(
+            blocks.rejection(block: blocks.block.setting("weight_block_size", .null))?.contains("one scale") == true)
 
         let fixture = try QuantizedFixture("blocks")
         let layer = fixture.layers.filter { $0.name.hasPrefix("int8_blocks.") }
         // 64 scales of 64 rows, which are of 8 x 8 blocks: without a statement nobody knows.
-        let unstated = fixture.refusal(layer, block: ["quant_method": "compressed-tensors"])
+        let unstated = fixture.rejection(layer, block: ["quant_method": "compressed-tensors"])
         #expect(unstated?.contains("does not state their blocks") == true)
         let arguments = "config_groups/int8_blocks/weights"
         for (strategy, size) in [("channel", JSON?.none), ("group", 8), ("tensor", nil)] {
             let block = fixture.block.setting("\(arguments)/strategy", .string(strategy))
                 .setting("\(arguments)/group_size", size).setting("\(arguments)/block_structure", nil)
-            #expect(fixture.refusal(layer, block: block)?.contains("scales of [8,8]") == true, "\(strategy)")
+            #expect(fixture.rejection(layer, block: block)?.contains("scales of [8,8]") == true, "\(strategy)")
         }
         let swapped = fixture.block.setting("\(arguments)/block_structure", [4, 16])
-        #expect(fixture.refusal(layer, block: swapped) != nil)
+        #expect(fixture.rejection(layer, block: swapped) != nil)
     }
 
     @Test("scales that fit several groups of layers in different ways are rejected")
@@ -138,25 +139,25 @@ struct QuantizedLawTests {
             tensor.renamed(tensor.name.replacing("weight_scale_inv", with: "weight_scale"))
         }
         func block(_ groups: JSON) -> JSON { ["quant_method": "compressed-tensors", "config_groups": groups] }
-        #expect(fixture.refusal(layers, block: block(["a": weights(96)])) == nil)
-        let error = fixture.refusal(layers, block: block(["a": weights(96), "b": weights(128)]))
+        #expect(fixture.rejection(layers, block: block(["a": weights(96)])) == nil)
+        let error = fixture.rejection(layers, block: block(["a": weights(96), "b": weights(128)]))
         #expect(error?.contains("fit several groups") == true)
         // A group that names the layer is the one that is meant.
         let named = weights(96).setting("targets", ["layer"])
-        #expect(fixture.refusal(layers, block: block(["a": named, "b": weights(128)])) == nil)
+        #expect(fixture.rejection(layers, block: block(["a": named, "b": weights(128)])) == nil)
     }
 
     @Test("a field that nobody knows is rejected by name", arguments: QuantizedFixture.names)
     func fields(name: String) throws {
         let fixture = try QuantizedFixture(name)
-        #expect(fixture.refusal() == nil)
+        #expect(fixture.rejection() == nil)
         for field in ["adapter", "rotation"] {
-            let error = fixture.refusal(block: fixture.block.setting(field, ["kind": "lora"]))
+            let error = fixture.rejection(block: fixture.block.setting(field, ["kind": "lora"]))
             #expect(
                 error?.contains("\(field)") == true && error?.contains("unknown") == true, "\(field): \(error ?? "nil")"
             )
             // What is null asks for nothing.
-            #expect(fixture.refusal(block: fixture.block.setting(field, .null)) == nil)
+            #expect(fixture.rejection(block: fixture.block.setting(field, .null)) == nil)
         }
     }
 
@@ -199,7 +200,7 @@ struct QuantizedLawTests {
     func contradicted(_ index: Int) throws {
         let (name, field, value, words) = Self.contradictions[index]
         let fixture = try QuantizedFixture(name)
-        let error = fixture.refusal(block: fixture.block.setting(field, value))
+        let error = fixture.rejection(block: fixture.block.setting(field, value))
         guard let words else { return #expect(error == nil, "\(name), \(field): \(error ?? "")") }
         #expect(error?.contains(words) == true, "\(name), \(field): \(error ?? "accepted")")
     }
@@ -208,17 +209,17 @@ struct QuantizedLawTests {
     func order() throws {
         let fixture = try QuantizedFixture("gptq")
         let layer = fixture.layers.filter { $0.name.hasPrefix("ordered.") }
-        func refusal(_ isOrdered: JSON) -> String? {
-            fixture.refusal(layer, block: ["quant_method": "gptq", "bits": 4, "desc_act": isOrdered])
+        func rejection(_ isOrdered: JSON) -> String? {
+            fixture.rejection(layer, block: ["quant_method": "gptq", "bits": 4, "desc_act": isOrdered])
         }
-        #expect(refusal(true) == nil)
-        #expect(refusal(false)?.contains("columns are in order") == true)
+        #expect(rejection(true) == nil)
+        #expect(rejection(false)?.contains("columns are in order") == true)
     }
 
     @Test("files beside config.json follow the same law, and agree with it")
     func files() throws {
         let fixture = try QuantizedFixture("gptq_v2")
-        func refusal(_ own: JSON?, _ text: String) -> String? {
+        func rejection(_ own: JSON?, _ text: String) -> String? {
             do {
                 let document =
                     own.map { JSON.object([JSON.Member("quantization_config", $0)]).text(pretty: false) } ?? "{}"
@@ -235,21 +236,21 @@ struct QuantizedLawTests {
             } catch { return "\(error)" }
         }
         let stated = #"{"checkpoint_format": "gptq_v2", "group_size": 32}"#
-        #expect(refusal(nil, stated) == nil)
+        #expect(rejection(nil, stated) == nil)
         #expect(
-            refusal(nil, #"{"checkpoint_format": "gptq_v2", "rotation": 1}"#)?.contains(
+            rejection(nil, #"{"checkpoint_format": "gptq_v2", "rotation": 1}"#)?.contains(
                 "quantize_config.json, field rotation") == true)
         // The second version is stated by the file only.
-        #expect(refusal(fixture.block.setting("format", nil), stated) == nil)
-        #expect(refusal(fixture.block, #"{"group_size": 64}"#)?.contains("differs from") == true)
+        #expect(rejection(fixture.block.setting("format", nil), stated) == nil)
+        #expect(rejection(fixture.block, #"{"group_size": 64}"#)?.contains("differs from") == true)
         // Without it the zero points are other ones: the law can fail.
-        #expect(refusal(nil, #"{"group_size": 32}"#) != nil)
+        #expect(rejection(nil, #"{"group_size": 32}"#) != nil)
     }
 
     @Test("ModelOpt's file beside config.json states how weights share scales")
     func modelOpt() throws {
         let fixture = try QuantizedFixture("float8")
-        func refusal(_ layer: String, _ text: String) -> String? {
+        func rejection(_ layer: String, _ text: String) -> String? {
             do {
                 return try QuantizedFixture.opened(
                     fixture.layers.filter { $0.name.hasPrefix("\(layer).") }, "{}",
@@ -261,19 +262,20 @@ struct QuantizedLawTests {
             #"{"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "\#(algorithm)"\#(more)}}"#
         }
         #expect(
-            refusal("tensor", document("FP8", #", "kv_cache_quant_algo": "FP8", "exclude_modules": ["head"]"#)) == nil)
-        #expect(refusal("rows", document("FP8_PER_CHANNEL_PER_TOKEN")) == nil)
-        #expect(refusal("rows", document("FP8"))?.contains("states one scale") == true)
-        #expect(refusal("tensor", document("W4A8_AWQ"))?.contains("W4A8_AWQ") == true)
+            rejection("tensor", document("FP8", #", "kv_cache_quant_algo": "FP8", "exclude_modules": ["head"]"#)) == nil
+        )
+        #expect(rejection("rows", document("FP8_PER_CHANNEL_PER_TOKEN")) == nil)
+        #expect(rejection("rows", document("FP8"))?.contains("states one scale") == true)
+        #expect(rejection("tensor", document("W4A8_AWQ"))?.contains("W4A8_AWQ") == true)
         #expect(
-            refusal("tensor", document("FP8", #", "rotation": 1"#))?.contains(
+            rejection("tensor", document("FP8", #", "rotation": 1"#))?.contains(
                 "hf_quant_config.json, field quantization.rotation") == true)
     }
 
     @Test("the metadata of torchao's files are checked against the tensors")
     func metadata() throws {
         let fixture = try QuantizedFixture("torchao")
-        func refusal(_ old: String, _ new: String) -> String? {
+        func rejection(_ old: String, _ new: String) -> String? {
             let changed = fixture.metadata.map { ($0.key, $0.value.replacing(old, with: new)) }
             do {
                 return try QuantizedFixture.opened(
@@ -281,16 +283,16 @@ struct QuantizedLawTests {
                 ) { _ in nil }
             } catch { return "\(error)" }
         }
-        #expect(refusal("nothing", "") == nil)
-        #expect(refusal("[1, 32]", "[1, 16]")?.contains("1 x 16") == true)
-        #expect(refusal("[1, 64]", "[64, 1]") != nil)
-        #expect(refusal("\"int4\"", "\"int2\"")?.contains("int2") == true)
-        #expect(refusal("Int8Tensor", "Int4Tensor")?.contains("Int4Tensor") == true)
+        #expect(rejection("nothing", "") == nil)
+        #expect(rejection("[1, 32]", "[1, 16]")?.contains("1 x 16") == true)
+        #expect(rejection("[1, 64]", "[64, 1]") != nil)
+        #expect(rejection("\"int4\"", "\"int2\"")?.contains("int2") == true)
+        #expect(rejection("Int8Tensor", "Int4Tensor")?.contains("Int4Tensor") == true)
         // The product of the tool does not subtract zero points of rows.
         let zeros = try #require(fixture.layers.first { $0.name == "int8._weight_zero_point" })
         let others = fixture.layers.filter { $0.name != zeros.name } + [flipped(zeros, isLowest: true)]
-        #expect(fixture.refusal(others)?.contains("does not subtract") == true)
-        #expect(refusal("reduce_range", "hadamard")?.contains("hadamard") == true)
-        #expect(refusal("act_pre_scale", "act_post_scale")?.contains("act_post_scale") == true)
+        #expect(fixture.rejection(others)?.contains("does not subtract") == true)
+        #expect(rejection("reduce_range", "hadamard")?.contains("hadamard") == true)
+        #expect(rejection("act_pre_scale", "act_post_scale")?.contains("act_post_scale") == true)
     }
 }

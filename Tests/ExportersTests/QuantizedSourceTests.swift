@@ -107,8 +107,8 @@ struct QuantizedSourceTests {
         }
     }
 
-    @Test("methods without a reader are refused by name", arguments: QuantizedSchemes.refused.keys.sorted())
-    func refused(method: String) throws {
+    @Test("methods without a reader are rejected by name", arguments: QuantizedSchemes.rejected.keys.sorted())
+    func rejected(method: String) throws {
         let error = #expect(throws: RequestError.self) {
             try opened(#"{"quant_method": "\#(method)"}"#, [StoredTensor(name: "a", floats: [1], shape: [1])]) { _ in }
         }
@@ -117,11 +117,11 @@ struct QuantizedSourceTests {
     }
 
     @Test(
-        "methods without a reader are refused by their tensors, too",
+        "methods without a reader are rejected by their tensors, too",
         arguments: [
             ("x.Qidxs", "x.SU", "quip"), ("x.codes", "x.codebooks", "aqlm"), ("x.weight_scales", "x.weight", "eetq"),
         ])
-    func refusedByTensors(first: String, second: String, method: String) throws {
+    func rejectedByTensors(first: String, second: String, method: String) throws {
         let tensors = [first, second].map {
             StoredTensor(name: $0, elementType: .int8, shape: [1, 1], bytes: ByteView([1] as [UInt8]))
         }
@@ -131,7 +131,7 @@ struct QuantizedSourceTests {
         try opened("{}", Array(tensors.prefix(1))) { _ in }
     }
 
-    @Test("hostile tensors are refused by name", arguments: QuantizedFixture.names)
+    @Test("hostile tensors are rejected by name", arguments: QuantizedFixture.names)
     func hostile(name: String) throws {
         let fixture = try QuantizedFixture(name)
         let layers = fixture.layers
@@ -159,23 +159,23 @@ struct QuantizedSourceTests {
         }
     }
 
-    @Test("a group out of range and zero points of another shape are refused")
+    @Test("a group out of range and zero points of another shape are rejected")
     func groups() throws {
         let layers = try fixture("gptq").filter { $0.name.hasPrefix("bits4.") }
-        func refusal(_ part: String, _ other: StoredTensor) -> String? {
+        func rejection(_ part: String, _ other: StoredTensor) -> String? {
             let changed = layers.filter { $0.name != "bits4.\(part)" } + [other]
             do { try opened("{}", changed) { _ in } } catch { return "\(error)" }
             return nil
         }
         let far = StoredTensor(
             name: "bits4.g_idx", elementType: .int32, shape: [96], bytes: ByteView([Int32](repeating: 3, count: 96)))
-        #expect(refusal("g_idx", far)?.contains("there are 3 groups") ?? false)
+        #expect(rejection("g_idx", far)?.contains("there are 3 groups") ?? false)
         let small = StoredTensor(
             name: "bits4.qzeros", elementType: .int32, shape: [2, 4], bytes: ByteView([Int32](repeating: 0, count: 8)))
-        #expect(refusal("qzeros", small)?.contains("bits4.qzeros") ?? false)
+        #expect(rejection("qzeros", small)?.contains("bits4.qzeros") ?? false)
     }
 
-    @Test("all ones in the first version of GPTQ's zero points are refused, or read as GPTQModel writes them")
+    @Test("all ones in the first version of GPTQ's zero points are rejected, or read as GPTQModel writes them")
     func ambiguousZeros() throws {
         let layers = try fixture("gptq").filter { $0.name.hasPrefix("bits4.") && $0.name != "bits4.qzeros" }
         // The zero points 8, 0, 5 of GPTQModel: 0x508 less 0x111 borrows from the next field.

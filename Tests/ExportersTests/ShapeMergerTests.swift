@@ -102,7 +102,7 @@ struct ShapeMergerTests {
     }
 
     @Test("An operation that has to know the sizes before the model runs is named")
-    func refused() throws {
+    func rejected() throws {
         var builder = ProgramBuilder(name: "wide", dimensions: [Program.FreeDimension("sequence", usual: [8])])
         let x = builder.input("x", TensorType(.float32, ["sequence", 4]))
         let row = builder.constant(

@@ -29,7 +29,7 @@ struct WeightFormTests {
             CoreMLOptions(target: target, floatType: .float32, layout: .plain, allowsFallback: allowsFallback))
     }
 
-    /// Codec, and the operation that it becomes for iOS 16 and for iOS 18; nil: refused.
+    /// Codec, and the operation that it becomes for iOS 16 and for iOS 18; nil: rejected.
     static let forms: [(codec: String, old: String?, new: String?)] = [
         ("float16", "const", "const"),
         ("int8", "constexpr_affine_dequantize", "constexpr_blockwise_shift_scale"),
@@ -60,7 +60,7 @@ struct WeightFormTests {
         ("outliers:share=0.01+int4", nil, nil),
     ]
 
-    @Test("A form is read back as the codec decodes it, or refused before anything is compressed", arguments: forms)
+    @Test("A form is read back as the codec decodes it, or rejected before anything is compressed", arguments: forms)
     func form(codec: String, old: String?, new: String?) throws {
         let function = try function(rows: 10, columns: 36)
         let recipe = Recipe(default: try Codecs.codec(codec))
@@ -70,11 +70,11 @@ struct WeightFormTests {
             try withTemporaryFolder { folder in
                 let path = "\(folder)/x.mlpackage"
                 guard let expected else {
-                    let refusal = try #require(throws: RequestError.self) {
+                    let rejection = try #require(throws: RequestError.self) {
                         _ = try exporter(target).check(PlannedExport([function], recipe.plan(for: [function])))
                     }
-                    #expect(refusal.description.hasPrefix("weight \"w\" as "))
-                    #expect(refusal.diagnostic.candidates.last == ExportOption.allowFallback.name)
+                    #expect(rejection.description.hasPrefix("weight \"w\" as "))
+                    #expect(rejection.diagnostic.candidates.last == ExportOption.allowFallback.name)
                     #expect(throws: RequestError.self) { try exporter(target).export(model, to: path) }
                     let lenient = exporter(target, allowsFallback: true)
                     let gaps = try lenient.check(PlannedExport([function], recipe.plan(for: [function])))

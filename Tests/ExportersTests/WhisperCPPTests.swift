@@ -106,7 +106,7 @@ struct WhisperCPPTests {
     }
 
     @Test(
-        "What whisper.cpp lacks is refused",
+        "What whisper.cpp lacks is rejected",
         arguments: [
             ("whisper_small", "float16", "feed-forward layers of four times the width, 72"),
             ("whisper_small", "q8_0", "feed-forward layers of four times the width, 72"),
@@ -114,7 +114,7 @@ struct WhisperCPPTests {
             ("whispercpp/model", "q4_k", "whole blocks of 256; q5_0"),
             ("whispercpp/model", "bfloat16", "; float16"), ("bert_base", "float16", "runs Whisper only"),
         ])
-    func refusals(model: String, scheme: String, words: String) throws {
+    func rejections(model: String, scheme: String, words: String) throws {
         try withTemporaryFolder { folder in
             let error = #expect(throws: RequestError.self) { try exported(scheme, of: model, to: "\(folder)/a") }
             let diagnostic = error.map { "\($0.description); \($0.diagnostic.candidates.joined())" } ?? ""

@@ -54,7 +54,7 @@ struct OperatorLoad {
             Operand(elementType: .int64, shape: Shape(sizes), limit: limit)
         }
 
-        /// Numbers from 0.5 to 1.5 that no operator refuses, a few of them over and over.
+        /// Numbers from 0.5 to 1.5 that no operator rejects, a few of them over and over.
         func tensor(name: String) throws -> StoredTensor {
             let start: [UInt8] =
                 switch elementType {

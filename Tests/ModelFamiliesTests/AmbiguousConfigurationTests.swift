@@ -137,7 +137,7 @@ struct AmbiguousConfigurationTests {
         #expect(try model.outcome(root(pair.odd)) == model.outcome(root(pair.plain)))
     }
 
-    static let refusals: [(fixture: String, fields: [(String, JSON?)], sentence: String)] = [
+    static let rejections: [(fixture: String, fields: [(String, JSON?)], sentence: String)] = [
         (
             "llama_yarn", [("rope_scaling", "linear")],
             "config.json, field rope_scaling: expected an object, found a string"
@@ -196,11 +196,11 @@ struct AmbiguousConfigurationTests {
         ),
     ]
 
-    @Test("that cannot be read one way are refused in one sentence", arguments: refusals.indices)
-    func refuses(index: Int) throws {
-        let refusal = Self.refusals[index]
-        var checkpoint = try ChangedCheckpoint(refusal.fixture)
-        for (field, value) in refusal.fields { checkpoint.set(field, value) }
-        #expect(checkpoint.refusal()?.trimmingPrefix(", ") == refusal.sentence[...])
+    @Test("that cannot be read one way are rejected in one sentence", arguments: rejections.indices)
+    func rejects(index: Int) throws {
+        let rejection = Self.rejections[index]
+        var checkpoint = try ChangedCheckpoint(rejection.fixture)
+        for (field, value) in rejection.fields { checkpoint.set(field, value) }
+        #expect(checkpoint.rejection()?.trimmingPrefix(", ") == rejection.sentence[...])
     }
 }

@@ -58,7 +58,7 @@ struct BareModelTests {
         var tagger = try ChangedCheckpoint("mistral_window")
         let score = StoredTensor(name: "v_head.weight", floats: [Float](repeating: 1, count: 4), shape: [1, 4])
         tagger.tensors = tagger.tensors.filter { $0.name.hasPrefix("model.") } + [score]
-        #expect(tagger.refusal() != nil)
+        #expect(tagger.rejection() != nil)
         tagger.set("architectures", ["MistralForTokenClassification"])
         let model = try tagger.model()
         #expect(
@@ -67,7 +67,7 @@ struct BareModelTests {
         // What belongs to the base model is not the head's.
         tagger.tensors.append(
             StoredTensor(name: "model.layers.0.extra.weight", floats: [1, 1, 1, 1], shape: [1, 4]))
-        #expect(tagger.refusal() != nil)
+        #expect(tagger.rejection() != nil)
     }
 
     @Test("Whisper and Gemma 3 are read without a head, and a stored head is listed as unused")

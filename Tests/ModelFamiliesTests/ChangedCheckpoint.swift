@@ -49,7 +49,7 @@ struct ChangedCheckpoint {
     }
 
     /// What building it throws, without the folder's path; nil when it is built.
-    func refusal() -> String? {
+    func rejection() -> String? {
         do {
             _ = try model()
             return nil

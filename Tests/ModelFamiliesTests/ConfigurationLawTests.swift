@@ -7,17 +7,17 @@ import Testing
 
 @testable import AccelModelFamilies
 
-/// Each field of a configuration is read, is listed as changing nothing, or is refused.
+/// Each field of a configuration is read, is listed as changing nothing, or is rejected.
 @Suite("The law of configurations")
 struct ConfigurationLawTests {
     static let models = Fixtures.models
 
     @Test(
-        "A field that the class does not define is told, and changes nothing; without a class to ask, it is refused",
+        "A field that the class does not define is told, and changes nothing; without a class to ask, it is rejected",
         arguments: models)
     func unknownField(name: String) throws {
         let model = try LawModel(name)
-        #expect(model.refusal(model.root) == nil)
+        #expect(model.rejection(model.root) == nil)
         let places = model.objects()
         #expect(!places.isEmpty)
         let hasClass = ConfigurationClass.all[type(of: model.family).modelTypes[0]] != nil
@@ -29,10 +29,10 @@ struct ConfigurationLawTests {
                 #expect(made.undefinedFields == [field] && made.remarks.contains { $0.contains(" \(field) ") })
                 #expect(try model.outcome(changed) == model.outcome(model.root))
             } else {
-                let refusal = try #require(model.refusal(changed), "\(path)")
-                #expect(refusal.contains("config.json, field \(field): unknown"), "\(refusal)")
+                let rejection = try #require(model.rejection(changed), "\(path)")
+                #expect(rejection.contains("config.json, field \(field): unknown"), "\(rejection)")
             }
-            #expect(model.refusal(model.root.inserting(JSON.Member("zzz", .null), into: path)) == nil)
+            #expect(model.rejection(model.root.inserting(JSON.Member("zzz", .null), into: path)) == nil)
             let ignoring = try model.checkpoint(changed).ignoring([field])
             #expect(ignoring.configuration.value == model.root)
         }
@@ -46,8 +46,8 @@ struct ConfigurationLawTests {
             as [(String, String, JSON)])
     func definedFields(prefix: String, field: String, value: JSON) throws {
         let model = try LawModel(try #require(Self.models.first { $0.hasPrefix(prefix) }))
-        let refusal = model.refusal(model.root.inserting(JSON.Member(field, value), into: ""))
-        #expect(refusal?.contains("config.json, field \(field): this value") == true, "\(refusal ?? "nothing")")
+        let rejection = model.rejection(model.root.inserting(JSON.Member(field, value), into: ""))
+        #expect(rejection?.contains("config.json, field \(field): this value") == true, "\(rejection ?? "nothing")")
     }
 
     @Test("Each part alone is built too, whatever the others read", arguments: models)
@@ -101,7 +101,7 @@ struct ConfigurationLawTests {
         "clip_end", "cliptext_projected", "clipvision_plain", "siglip_both", "siglip_headless",
     ]
 
-    @Test("What is read changes the program or is refused, but for what is explained", arguments: oneOfEach)
+    @Test("What is read changes the program or is rejected, but for what is explained", arguments: oneOfEach)
     func readFields(name: String) throws {
         let model = try LawModel(name)
         let (sound, read) = (try model.outcome(model.root), try model.pathsRead())

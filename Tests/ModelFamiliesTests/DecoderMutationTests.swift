@@ -5,7 +5,7 @@ import AccelTensors
 import TestSupport
 import Testing
 
-@Suite("Decoder language models: what parity has to notice, and what is refused")
+@Suite("Decoder language models: what parity has to notice, and what is rejected")
 struct DecoderMutationTests {
     /// A mistake, in the configuration, the names of tensors, or the program.
     struct Mutation: Sendable, CustomTestStringConvertible {
@@ -120,7 +120,7 @@ struct DecoderMutationTests {
         #expect(worst > 40)
     }
 
-    struct Refusal: Sendable, CustomTestStringConvertible {
+    struct Rejection: Sendable, CustomTestStringConvertible {
         let fixture: String
         let field: String
         let value: JSON?
@@ -128,56 +128,56 @@ struct DecoderMutationTests {
         var testDescription: String { "\(fixture), \(field)" }
     }
 
-    static let refusals = [
-        Refusal(
+    static let rejections = [
+        Rejection(
             fixture: "llama_yarn", field: "rope_parameters", value: ["rope_type": "mystic"],
             sentence:
                 "config.json, field rope_parameters.rope_type: rotary embeddings of type \"mystic\" are not "
                 + "supported (supported: default, linear, dynamic, llama3, yarn, longrope, proportional)"),
-        Refusal(
+        Rejection(
             fixture: "llama_yarn", field: "rope_parameters", value: ["rope_type": "linear", "factor": 0],
             sentence: "config.json, field rope_parameters.factor: 0.0 is outside of 0...1e12"),
-        Refusal(
+        Rejection(
             fixture: "phi3_long", field: "rope_parameters",
             value: ["type": "su", "long_factor": [1], "short_factor": [1, 1, 1]],
             sentence:
                 "config.json, field rope_parameters.long_factor: expected 3 numbers, one a pair of elements, found 1"),
-        Refusal(
+        Rejection(
             fixture: "llama_yarn", field: "num_key_value_heads", value: 3,
             sentence: "config.json, field num_key_value_heads: 3 key heads do not divide 4 heads"),
-        Refusal(
+        Rejection(
             fixture: "qwen2_window", field: "layer_types", value: ["full_attention"],
             sentence: "config.json, field layer_types: expected 2 layers, found 1"),
-        Refusal(
+        Rejection(
             fixture: "qwen2_window", field: "use_sliding_window", value: false,
             sentence: "config.json, field layer_types: names sliding_attention, but the model has no sliding window"),
-        Refusal(
+        Rejection(
             fixture: "gemma3_old", field: "attn_logit_softcapping", value: 50,
             sentence: "config.json, field attn_logit_softcapping: a softcap of attention scores is not supported"),
-        Refusal(
+        Rejection(
             fixture: "gemma3_old", field: "use_bidirectional_attention", value: true,
             sentence:
                 "config.json, field use_bidirectional_attention: a model that generates text by tokens that attend to "
                 + "those after them is not supported"),
-        Refusal(
+        Rejection(
             fixture: "mistral_window", field: "architectures", value: ["MixtralForCausalLM"],
             sentence: "config.json, field architectures[0]: the architecture \"MixtralForCausalLM\" is not "
                 + "supported (supported: MistralForCausalLM, MistralModel, MistralForSequenceClassification)"),
-        Refusal(
+        Rejection(
             fixture: "gemma_early", field: "hidden_activation", value: "relu",
             sentence:
                 "config.json, field hidden_activation: differs from hidden_act, which the framework reads instead "
                 + "from version 5 on"),
-        Refusal(
+        Rejection(
             fixture: "mistral_window", field: "hidden_size", value: nil,
             sentence: "config.json, field hidden_size: expected an integer, found nothing"),
     ]
 
-    @Test("a configuration that does not fit is refused in one sentence", arguments: refusals)
-    func refuses(refusal: Refusal) throws {
-        var checkpoint = try ChangedCheckpoint(refusal.fixture)
-        checkpoint.set(refusal.field, refusal.value)
-        #expect(checkpoint.refusal()?.trimmingPrefix(", ") == refusal.sentence[...])
+    @Test("a configuration that does not fit is rejected in one sentence", arguments: rejections)
+    func rejects(rejection: Rejection) throws {
+        var checkpoint = try ChangedCheckpoint(rejection.fixture)
+        checkpoint.set(rejection.field, rejection.value)
+        #expect(checkpoint.rejection()?.trimmingPrefix(", ") == rejection.sentence[...])
     }
 
     @Test("300 steps equal the full forward")
@@ -194,7 +194,7 @@ struct DecoderMutationTests {
         #expect(zip(found, expected).allSatisfy { abs($0 - $1) <= 2e-5 })
     }
 
-    @Test("a block longer than the cache, or that begins beyond it, is refused")
+    @Test("a block longer than the cache, or that begins beyond it, is rejected")
     func beyondTheCache() throws {
         let program = try #require(try ParityCase(folder: Fixtures.path("llama_yarn")).model().programs.first)
         let error = #expect(throws: RequestError.self) { try DecoderRun(program, blocks: [5], cache: 4, by: .executor) }

@@ -89,7 +89,7 @@ struct InterfaceLawTests {
         return try builder.finish()
     }
 
-    private func refusal(_ make: () throws -> Program) -> String? {
+    private func rejection(_ make: () throws -> Program) -> String? {
         do {
             _ = try [make()].checkingInterfaces(parts: ["model", "other"])
             return nil
@@ -98,35 +98,35 @@ struct InterfaceLawTests {
         }
     }
 
-    @Test("A port or a part without a role is refused")
+    @Test("A port or a part without a role is rejected")
     func missingRoles() throws {
-        #expect(refusal { try program() } == nil)
-        #expect(refusal { try program(.opaque) }?.contains("part \"model\": has no role") == true)
+        #expect(rejection { try program() } == nil)
+        #expect(rejection { try program(.opaque) }?.contains("part \"model\": has no role") == true)
         #expect(
-            refusal { try program(input: .opaque) }?.contains("input \"ids\" of the part \"model\": has no role")
+            rejection { try program(input: .opaque) }?.contains("input \"ids\" of the part \"model\": has no role")
                 == true)
-        #expect(refusal { try program(output: .opaque) }?.contains("output \"y\" of the part \"model\"") == true)
+        #expect(rejection { try program(output: .opaque) }?.contains("output \"y\" of the part \"model\"") == true)
     }
 
-    @Test("A role that does not go with its port is refused when the program is built")
+    @Test("A role that does not go with its port is rejected when the program is built")
     func wrongRoles() throws {
         #expect(
-            refusal { try program(input: .pitch) }?.contains("takes F32 of 2 axes, but the port is I64[1,4]") == true)
-        #expect(refusal { try program(input: .position) }?.contains("takes I64 of 1 axes") == true)
-        #expect(refusal { try program(input: .logits(over: .labels)) }?.contains("is for outputs") == true)
-        #expect(refusal { try program(input: Role(.tokens)) }?.contains("has no vocabulary") == true)
+            rejection { try program(input: .pitch) }?.contains("takes F32 of 2 axes, but the port is I64[1,4]") == true)
+        #expect(rejection { try program(input: .position) }?.contains("takes I64 of 1 axes") == true)
+        #expect(rejection { try program(input: .logits(over: .labels)) }?.contains("is for outputs") == true)
+        #expect(rejection { try program(input: Role(.tokens)) }?.contains("has no vocabulary") == true)
         let odd = Role(.tokens, ["vocabulary": .integer(9), "language": .word("en")])
-        #expect(refusal { try program(input: odd) }?.contains("has no parameter language") == true)
+        #expect(rejection { try program(input: odd) }?.contains("has no parameter language") == true)
         let unknown = Role(RoleKind(rawValue: "smell"))
-        #expect(refusal { try program(input: unknown) }?.contains("unknown role \"smell\"") == true)
+        #expect(rejection { try program(input: unknown) }?.contains("unknown role \"smell\"") == true)
     }
 
-    @Test("A link that leads nowhere, or to something else, is refused")
+    @Test("A link that leads nowhere, or to something else, is rejected")
     func wrongLinks() throws {
-        #expect(refusal { try program(from: ("other", "y")) } == nil)
-        #expect(refusal { try program(from: ("nobody", "y")) }?.contains("which is not a part") == true)
-        #expect(refusal { try program(from: ("model", "z")) }?.contains("which is not an output") == true)
-        #expect(refusal { try program(from: ("model", "y")) }?.contains("is I64[1,4], but \"y\"") == true)
+        #expect(rejection { try program(from: ("other", "y")) } == nil)
+        #expect(rejection { try program(from: ("nobody", "y")) }?.contains("which is not a part") == true)
+        #expect(rejection { try program(from: ("model", "z")) }?.contains("which is not an output") == true)
+        #expect(rejection { try program(from: ("model", "y")) }?.contains("is I64[1,4], but \"y\"") == true)
     }
 
     @Test("An interface comes back as it was written", arguments: Fixtures.families)

@@ -41,7 +41,7 @@ struct LawModel: Sendable {
         sound.replacing(tensors: sound.tensors, configuration: JSONField(configuration, file: "config.json"))
     }
 
-    func refusal(_ configuration: JSON) -> String? {
+    func rejection(_ configuration: JSON) -> String? {
         do {
             _ = try family.model(for: checkpoint(configuration))
             return nil

@@ -91,13 +91,13 @@ struct ModelSourcesTests {
         }
     }
 
-    @Test("a transformer in a folder of its own is refused: it is not the one that is read")
+    @Test("a transformer in a folder of its own is rejected: it is not the one that is read")
     func transformerElsewhere() throws {
         var changed = try ChangedCheckpoint("bert_sentence_cls")
         changed.files = [:]
         changed.files["modules.json"] =
             #"[{"type": "a.Transformer", "path": "0_Transformer"}, {"type": "a.Pooling", "path": "p"}]"#
         changed.files["p/config.json"] = "{}"
-        #expect(changed.refusal()?.contains("field [0].path: a transformer in a folder of its own") == true)
+        #expect(changed.rejection()?.contains("field [0].path: a transformer in a folder of its own") == true)
     }
 }

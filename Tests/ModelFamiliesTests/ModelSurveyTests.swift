@@ -64,7 +64,7 @@ struct ModelSurveyTests {
         #expect(try matrix.requireTensor().floats().allSatisfy { $0 == 0 })
     }
 
-    @Test("a configuration of impossible size is refused, not allocated")
+    @Test("a configuration of impossible size is rejected, not allocated")
     func huge() throws {
         var changed = try ChangedCheckpoint("bert_base")
         changed.tensors = Array(changed.tensors.prefix(1))

@@ -24,17 +24,17 @@ struct QuantizedCheckpointTests {
             bytes: ByteView([UInt8](repeating: 0x31, count: shape.count * type.byteCount)))
     }
 
-    @Test("FP8 weights are read where no scale exists anywhere, and refused beside one")
+    @Test("FP8 weights are read where no scale exists anywhere, and rejected beside one")
     func float8() throws {
         let plain = bytes(Self.weight, .float8e4m3, [36, 36])
         let model = try checkpoint(replacing: Self.weight, by: [plain]).model()
         #expect(model.remarks.contains { $0.hasPrefix("1 weight is of type F8_E4M3 without a scale") })
         let scale = StoredTensor(name: Self.weight + "_scale", floats: [0.25], shape: [])
-        let refusal = try #require(try checkpoint(replacing: Self.weight, by: [plain, scale]).refusal())
-        #expect(refusal.contains("query.weight_scale\"") && refusal.contains("FP8"))
+        let rejection = try #require(try checkpoint(replacing: Self.weight, by: [plain, scale]).rejection())
+        #expect(rejection.contains("query.weight_scale\"") && rejection.contains("FP8"))
     }
 
-    @Test("weights that are missing, of another shape or of integers are refused by their kind, not as missing")
+    @Test("weights that are missing, of another shape or of integers are rejected by their kind, not as missing")
     func replaced() throws {
         let module = String(Self.weight.dropLast(".weight".count))
         let cases: [(String, [StoredTensor])] = [
@@ -45,35 +45,35 @@ struct QuantizedCheckpointTests {
             ("MLX", [bytes(Self.weight, .uint32, [36, 5]), bytes("\(module).scales", .float16, [36, 1])]),
         ]
         for (kind, tensors) in cases {
-            let refusal = try #require(try checkpoint(replacing: Self.weight, by: tensors).refusal())
-            #expect(refusal.contains(kind), "\(refusal)")
+            let rejection = try #require(try checkpoint(replacing: Self.weight, by: tensors).rejection())
+            #expect(rejection.contains(kind), "\(rejection)")
         }
         // Integers alone are no weights, and a missing tensor is missing.
-        let alone = try checkpoint(replacing: Self.weight, by: [bytes(Self.weight, .int8, [36, 36])]).refusal()
+        let alone = try checkpoint(replacing: Self.weight, by: [bytes(Self.weight, .int8, [36, 36])]).rejection()
         #expect(alone?.contains("expected floating-point numbers, found I8") == true)
-        let missing = try checkpoint(replacing: Self.weight, by: []).refusal()
+        let missing = try checkpoint(replacing: Self.weight, by: []).rejection()
         #expect(missing?.contains("the checkpoint has no such tensor") == true)
     }
 
     @Test(
-        "a configuration that says so is refused, also within",
+        "a configuration that says so is rejected, also within",
         arguments: ["quantization_config", "compression_config", "quantization"])
     func configurations(_ field: String) throws {
         var checkpoint = try ChangedCheckpoint("bert_base")
         checkpoint.set(field, ["bits": 4])
-        #expect(try #require(checkpoint.refusal()).contains("field \(field): a checkpoint that is quantized already"))
+        #expect(try #require(checkpoint.rejection()).contains("field \(field): a checkpoint that is quantized already"))
         checkpoint.set(field, .null)
-        #expect(checkpoint.refusal() == nil)
+        #expect(checkpoint.rejection() == nil)
 
         var towers = try ChangedCheckpoint("clip_end")
         let text = try #require(towers.configuration.first { $0.key == "text_config" })
         guard case .object(let members) = text.value else { return }
         towers.set("text_config", .object(members + [.init(field, ["quant_method": "fp8"])]))
-        #expect(try #require(towers.refusal()).contains("text_config.\(field)"))
+        #expect(try #require(towers.rejection()).contains("text_config.\(field)"))
     }
 
     @Test(
-        "a file beside the weights that says so is refused by its name",
+        "a file beside the weights that says so is rejected by its name",
         arguments: [
             "hf_quant_config.json", "quantize_config.json", "quant_config.json", "quanto_qmap.json",
             "adapter_config.json",
@@ -81,6 +81,6 @@ struct QuantizedCheckpointTests {
     func sideFiles(_ name: String) throws {
         var checkpoint = try ChangedCheckpoint("bert_base")
         checkpoint.files[name] = "{}"
-        #expect(try #require(checkpoint.refusal()).contains(name))
+        #expect(try #require(checkpoint.rejection()).contains(name))
     }
 }

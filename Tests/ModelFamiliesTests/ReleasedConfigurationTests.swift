@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Configurations with the fields that released checkpoints have, in the dialects of many versions of transformers and of
-/// tools beside it (`Tests/Fixtures/configurations.json`): none is refused for a field that changes nothing.
+/// tools beside it (`Tests/Fixtures/configurations.json`): none is rejected for a field that changes nothing.
 @Suite("Configurations as models are released")
 struct ReleasedConfigurationTests {
     static let released: [(key: String, field: JSONField)] = {

@@ -32,7 +32,7 @@ struct SNACTests {
         #expect(quiet.used.isSubset(of: model.used))
     }
 
-    @Test("a length that is no whole number of attention windows is refused")
+    @Test("a length that is no whole number of attention windows is rejected")
     func windows() throws {
         let program = try #require(
             try ParityCase(folder: Fixtures.path("snac_windows")).model().programs.first)

@@ -98,15 +98,15 @@ struct SentenceEncoderTests {
             ("bias", "true", "2_Dense.linear.weight"),
         ])
     func unsupportedDense(name: String, value: String, reason: String) throws {
-        #expect(try dense(name, value).refusal()?.contains(reason) == true)
+        #expect(try dense(name, value).rejection()?.contains(reason) == true)
     }
 
     @Test("The pickled weights of a dense layer are rejected with the way out")
     func pickledDense() throws {
         var checkpoint = try dense("bias", "true")
         checkpoint.files["2_Dense/pytorch_model.bin"] = "pickle"
-        let refusal = try #require(checkpoint.refusal())
-        #expect(refusal.contains("2_Dense/pytorch_model.bin is a Python pickle"))
+        let rejection = try #require(checkpoint.rejection())
+        #expect(rejection.contains("2_Dense/pytorch_model.bin is a Python pickle"))
     }
 
     // MARK: - Classifiers

@@ -118,7 +118,7 @@ struct SequenceTests {
         try session.states.restore(branch)
         #expect(try run(steps[0][4...]) == first)
 
-        // A step that is refused, for its place or its token, changes nothing.
+        // A step that is rejected, for its place or its token, changes nothing.
         try session.states.restore(branch)
         let step = try #require(steps[0].last)
         for (name, number) in [("position", 16), ("input_ids", 47)] {

@@ -75,7 +75,7 @@ struct TiedHeadTests {
         let model = try checkpoint.model()
         #expect(weights(model).contains(tied.head) && !weights(model).contains(tied.words))
         checkpoint.set("tie_word_embeddings", false)
-        #expect(checkpoint.refusal()?.contains("the checkpoint has no such tensor") == true)
+        #expect(checkpoint.rejection()?.contains("the checkpoint has no such tensor") == true)
     }
 
     /// Tensors and a second name of each.
@@ -101,8 +101,8 @@ struct TiedHeadTests {
         checkpoint.tensors.removeLast()
         checkpoint.tensors.append(
             StoredTensor(name: second, floats: tensor.floats().map { $0 + 1 }, shape: tensor.shape))
-        let refusal = try #require(checkpoint.refusal())
-        #expect(refusal.contains("and both are names of one tensor: remove one"))
-        #expect(refusal.contains("\"\(first)\"") && refusal.contains("\"\(second)\""))
+        let rejection = try #require(checkpoint.rejection())
+        #expect(rejection.contains("and both are names of one tensor: remove one"))
+        #expect(rejection.contains("\"\(first)\"") && rejection.contains("\"\(second)\""))
     }
 }

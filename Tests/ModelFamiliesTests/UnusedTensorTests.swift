@@ -26,8 +26,8 @@ struct UnusedTensorTests {
         return names
     }
 
-    private static func refusal(of name: String, by names: TensorNames) -> TensorNames.Refusal? {
-        if case .refused(let refusal) = names.verdict(on: name) { return refusal }
+    private static func rejection(of name: String, by names: TensorNames) -> TensorNames.Rejection? {
+        if case .rejected(let rejection) = names.verdict(on: name) { return rejection }
         return nil
     }
 
@@ -41,7 +41,7 @@ struct UnusedTensorTests {
         #expect(families.count == Families.all.count - 2)
     }
 
-    @Test("a companion of any weight that is read is refused by the name of its kind", arguments: allFixtures)
+    @Test("a companion of any weight that is read is rejected by the name of its kind", arguments: allFixtures)
     func companions(of fixture: String) throws {
         let checkpoint = try Checkpoint(model: Fixtures.path(fixture))
         let names = try Self.account(of: checkpoint)
@@ -50,7 +50,7 @@ struct UnusedTensorTests {
         var passed: [String] = []
         for weight in names.used {
             for (kind, name) in CompanionTensors.names(for: weight) where checkpoint[name] == nil {
-                if case .companion(kind.name)? = Self.refusal(of: name, by: names) {
+                if case .companion(kind.name)? = Self.rejection(of: name, by: names) {
                     kinds.insert(kind.name)
                 } else {
                     passed.append(name)
@@ -61,18 +61,18 @@ struct UnusedTensorTests {
         #expect(kinds == Set(CompanionTensors.kinds.map(\.name)))
     }
 
-    @Test("a bias that the graph does not read is refused where it reads the weight", arguments: allFixtures)
+    @Test("a bias that the graph does not read is rejected where it reads the weight", arguments: allFixtures)
     func biases(of fixture: String) throws {
         let checkpoint = try Checkpoint(model: Fixtures.path(fixture))
         let names = try Self.account(of: checkpoint)
         for weight in names.used where weight.hasSuffix(".weight") {
             let bias = String(weight.dropLast("weight".count)) + "bias"
-            if checkpoint[bias] == nil { #expect(Self.refusal(of: bias, by: names) == .bias, "\(bias)") }
+            if checkpoint[bias] == nil { #expect(Self.rejection(of: bias, by: names) == .bias, "\(bias)") }
         }
-        #expect(Self.refusal(of: "something.else", by: names) == .unknown)
+        #expect(Self.rejection(of: "something.else", by: names) == .unknown)
     }
 
-    @Test("a checkpoint with a companion is refused, and accepted without it or on request", arguments: allFixtures)
+    @Test("a checkpoint with a companion is rejected, and accepted without it or on request", arguments: allFixtures)
     func checkpoints(_ fixture: String) throws {
         var checkpoint = try ChangedCheckpoint(fixture)
         let plain = try checkpoint.model()
@@ -84,15 +84,15 @@ struct UnusedTensorTests {
         checkpoint.tensors.append(StoredTensor(name: companion.name, floats: [0.5], shape: [1]))
         checkpoint.tensors.sort { $0.name < $1.name }
 
-        let refusal = try #require(checkpoint.refusal())
-        #expect(refusal.contains(companion.name) && refusal.contains(kind.name))
+        let rejection = try #require(checkpoint.rejection())
+        #expect(rejection.contains(companion.name) && rejection.contains(kind.name))
         let model = try checkpoint.model(ignoredTensors: [companion.name])
         #expect(model.used == plain.used)
         #expect(
             model.unused.first { $0.name == companion.name }?.reason == "left out by the pattern \(companion.name)")
     }
 
-    @Test("a pattern that fits no tensor that is left out is refused")
+    @Test("a pattern that fits no tensor that is left out is rejected")
     func uselessPattern() throws {
         let checkpoint = try ChangedCheckpoint("bert_base")
         for pattern in ["*.lora_A.weight", "embeddings.*", "[a"] {
@@ -153,7 +153,7 @@ struct UnusedTensorTests {
     func realCheckpoints(_ fixture: String) throws {
         let names = try Self.account(of: try Checkpoint(model: Fixtures.path(fixture)))
         for name in try #require(Self.explained.first { $0.fixture == fixture }).names {
-            #expect(names.used.contains(name) || Self.refusal(of: name, by: names) == nil, "\(name)")
+            #expect(names.used.contains(name) || Self.rejection(of: name, by: names) == nil, "\(name)")
         }
     }
 
@@ -168,7 +168,7 @@ struct UnusedTensorTests {
         ])
     func ownHeads(_ fixture: String, _ name: String) throws {
         let names = try Self.account(of: try Checkpoint(model: Fixtures.path(fixture)))
-        #expect(Self.refusal(of: name, by: names) == .unknown)
+        #expect(Self.rejection(of: name, by: names) == .unknown)
     }
 
     @Test("the cases beside the checkout are accepted as they are")

@@ -82,12 +82,12 @@ struct Wav2Vec2Tests {
         #expect(deviations.contains { $0.inNoise > 40 })
     }
 
-    @Test("what is not built is refused by its name")
-    func refusals() throws {
+    @Test("what is not built is rejected by its name")
+    func rejections() throws {
         for (field, value) in [("add_adapter", JSON.bool(true)), ("adapter_attn_dim", .integer(16))] {
             var checkpoint = try ChangedCheckpoint("wav2vec2_odd")
             checkpoint.set(field, value)
-            #expect(checkpoint.refusal()?.contains("field \(field)") == true)
+            #expect(checkpoint.rejection()?.contains("field \(field)") == true)
         }
     }
 }

@@ -58,7 +58,7 @@ struct WhisperTests {
         #expect(try DecoderCase(files: subject).deviations(of: outputs).contains { $0.inNoise > 40 })
     }
 
-    @Test("a window of another length is refused with what is expected and what was given")
+    @Test("a window of another length is rejected with what is expected and what was given")
     func window() throws {
         let subject = try #require(Self.cases.first)
         let encoder = try #require(try subject.model(parts: ["encoder"]).programs.first)
@@ -70,10 +70,10 @@ struct WhisperTests {
         let frozen = try encoder.freezing(ShapeBindings(["batch": 1, "frames": frames]))
         let executor = try Executor(try CompressedProgram(functions: [frozen], weights: []).planned())
         let wrong = HostTensor([Float](repeating: 0, count: mels * (frames + 20)), [1, mels, frames + 20])
-        let refusal = #expect(throws: RequestError.self) {
+        let rejection = #expect(throws: RequestError.self) {
             try executor.run(["input_features": wrong.stored(name: "input_features")])
         }
-        let message = refusal.map { "\($0)" } ?? ""
+        let message = rejection.map { "\($0)" } ?? ""
         #expect(
             message.contains("[1,\(mels),\(frames)]") && message.contains("[1,\(mels),\(frames + 20)]"), "\(message)")
     }

@@ -28,7 +28,7 @@ struct Base64Tests {
     }
 
     @Test(
-        "what is not the one way of writing some bytes is refused",
+        "what is not the one way of writing some bytes is rejected",
         arguments: ["A", "AA", "AAA", "AA=A", "A===", "====", "=AAA", "AB==", "AAB=", "AA A", "AAA\n", "AA-_", "ÄA=="])
-    func refused(text: String) { #expect(Base64.bytes(of: text) == nil) }
+    func rejected(text: String) { #expect(Base64.bytes(of: text) == nil) }
 }

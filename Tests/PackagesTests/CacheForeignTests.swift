@@ -140,7 +140,7 @@ struct CacheForeignTests {
             "v1/main.go", "v1/tmp/notes", "v1/lease/notes", "v1/cas/ab/notes", "v1/verified/x/y", "main.go", "README",
             "CACHEDIR.TAG", "v1/format.json/x", "v2/x", "v1/ac/ab/abcd", "v1/quarantine/x.json",
         ])
-    func refused(name: String) throws {
+    func rejected(name: String) throws {
         try withTemporaryFolder { folder in
             let root = "\(folder)/p"
             let path = "\(root)/\(name)"

@@ -36,7 +36,7 @@ struct CacheRecordTests {
         #expect(numbers == [2, 2, 5, 9])
     }
 
-    @Test("cut off anywhere, with any bit flipped, or partly zeroed, it is refused")
+    @Test("cut off anywhere, with any bit flipped, or partly zeroed, it is rejected")
     func damage() throws {
         let bytes = record.encoded.array
         for count in 0..<bytes.count {
@@ -56,7 +56,7 @@ struct CacheRecordTests {
         }
     }
 
-    @Test("a memo of digests is whole, or it is refused")
+    @Test("a memo of digests is whole, or it is rejected")
     func memo() throws {
         let memo = DigestMemo(
             identity: FileIdentity(

@@ -165,7 +165,7 @@ struct CacheTrustTests {
     }
 
     @Test(
-        "a cache that others may write to is refused, unless asked for; an open one of one's own is closed",
+        "a cache that others may write to is rejected, unless asked for; an open one of one's own is closed",
         arguments: ["", "/v1"])
     func openFolders(_ name: String) throws {
         try withTemporaryFolder { folder in
@@ -240,7 +240,7 @@ struct CacheTrustTests {
         }
     }
 
-    @Test("a cache of another user is refused, unless asked for", .enabled(if: Files.user == 0))
+    @Test("a cache of another user is rejected, unless asked for", .enabled(if: Files.user == 0))
     func otherUsers() throws {
         try withTemporaryFolder { folder in
             let root = "\(folder)/cache"

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccelPackages
 
-@Suite("graph.bin has one encoding for a graph, and is refused where it is none")
+@Suite("graph.bin has one encoding for a graph, and is rejected where it is none")
 struct GraphEncodingTests {
     /// A graph without weights, written and read again.
     private static func read(_ bytes: ByteView) throws -> ModelGraph {
@@ -60,7 +60,7 @@ struct GraphEncodingTests {
         }
     }
 
-    /// A change of the first function, and a part of the sentence that refuses it.
+    /// A change of the first function, and a part of the sentence that rejects it.
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var change: @Sendable (inout [FrozenProgram]) -> Void
@@ -128,8 +128,8 @@ struct GraphEncodingTests {
         Case("there is no operator \"probe\" in accelc") { node($0, operation: Probe()) },
     ]
 
-    @Test("what cannot be run, or could be written otherwise, is refused by name", arguments: cases)
-    func refused(example: Case) throws {
+    @Test("what cannot be run, or could be written otherwise, is rejected by name", arguments: cases)
+    func rejected(example: Case) throws {
         var functions = try Self.functions()
         _ = try Self.read(GraphEncoder.encode(functions, constants: []))
         example.change(&functions)
@@ -138,7 +138,7 @@ struct GraphEncodingTests {
         #expect(error.reason.contains(example.testDescription), "\(error)")
     }
 
-    @Test("an operator of a later version is refused with the sentence that a later accelc reads it")
+    @Test("an operator of a later version is rejected with the sentence that a later accelc reads it")
     func laterOperator() throws {
         var bytes = try GraphEncoder.encode(Self.functions(), constants: []).array
         // The list of operators follows the strings: their count, then name and version of each.
@@ -149,7 +149,7 @@ struct GraphEncodingTests {
         #expect(error.reason.contains("read the package with a later accelc"))
     }
 
-    @Test("a table that is encoded otherwise than stored, and a constant without an encoding, are refused")
+    @Test("a table that is encoded otherwise than stored, and a constant without an encoding, are rejected")
     func encodings() throws {
         let contents = try TinyModel().contents()
         let bytes = try contents.graph.encoded()

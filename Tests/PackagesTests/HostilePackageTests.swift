@@ -9,8 +9,8 @@ import Testing
 
 @testable import AccelPackages
 
-/// Each case damages a sound package. None may trap; each is refused by a `FormatError`.
-@Suite("A hostile package is refused with a sentence")
+/// Each case damages a sound package. None may trap; each is rejected by a `FormatError`.
+@Suite("A hostile package is rejected with a sentence")
 struct HostilePackageTests {
     private func withPackage(_ body: (String) throws -> Void) throws {
         try withTemporaryFolder { folder in
@@ -71,7 +71,7 @@ struct HostilePackageTests {
         }
     }
 
-    @Test("a manifest that says another digest of a blob than the sections' is refused at opening")
+    @Test("a manifest that says another digest of a blob than the sections' is rejected at opening")
     func anotherBlob() throws {
         try withPackage { path in
             let digest = try #require(try AcceleratorPackage(at: path).manifest.blobs.first?.digest.description)
@@ -81,7 +81,7 @@ struct HostilePackageTests {
         }
     }
 
-    @Test("a file that is shorter, longer, or missing is refused at opening")
+    @Test("a file that is shorter, longer, or missing is rejected at opening")
     func sizes() throws {
         try withPackage { path in
             for name in ["manifest.json", "graph.bin", "weights.bin", "weights-0000.bin"] {
@@ -100,7 +100,7 @@ struct HostilePackageTests {
     }
 
     @Test(
-        "every truncation and flipped bit of graph.bin is refused, or means a graph that is written so and can be planned, when its digest is not looked at"
+        "every truncation and flipped bit of graph.bin is rejected, or means a graph that is written so and can be planned, when its digest is not looked at"
     )
     func damagedGraph() throws {
         try withPackage { path in
@@ -117,7 +117,7 @@ struct HostilePackageTests {
     }
 
     @Test(
-        "every truncation and flipped bit of weights.bin is refused, or means tables that are written so, when its digest is not looked at"
+        "every truncation and flipped bit of weights.bin is rejected, or means tables that are written so, when its digest is not looked at"
     )
     func damagedWeightIndex() throws {
         try withPackage { path in
@@ -132,7 +132,7 @@ struct HostilePackageTests {
         }
     }
 
-    /// Each damaged file is refused by a `FormatError`, or read as something that is written in these very bytes.
+    /// Each damaged file is rejected by a `FormatError`, or read as something that is written in these very bytes.
     private func expectOneEncoding(of bytes: [UInt8], _ again: (ByteView) throws -> ByteView) throws {
         #expect(try again(ByteView(bytes)) == ByteView(bytes))
         for count in 0..<bytes.count {
@@ -154,7 +154,7 @@ struct HostilePackageTests {
     }
 
     @Test(
-        "every truncation and flipped bit of the manifest is refused or means a manifest, when its digest is not looked at"
+        "every truncation and flipped bit of the manifest is rejected or means a manifest, when its digest is not looked at"
     )
     func damagedManifest() throws {
         try withPackage { path in
@@ -187,7 +187,7 @@ struct HostilePackageTests {
     }
 
     @Test(
-        "every truncation and flipped bit of the source map is refused or means one, when its digest is not looked at")
+        "every truncation and flipped bit of the source map is rejected or means one, when its digest is not looked at")
     func damagedSourceMap() throws {
         try withPackage { path in
             let bytes = try MappedFile("\(path)/source-map.json").bytes.array
@@ -217,7 +217,7 @@ struct HostilePackageTests {
         }
     }
 
-    @Test("files that the manifest does not list, and links, are refused by the check")
+    @Test("files that the manifest does not list, and links, are rejected by the check")
     func extraFiles() throws {
         try withPackage { path in
             for name in ["extra.bin", "assets/extra.json"] {
@@ -266,7 +266,7 @@ struct HostilePackageTests {
     }
 
     @Test(
-        "an unknown required feature and a future major version are refused by name; optional ones are ignored and listed"
+        "an unknown required feature and a future major version are rejected by name; optional ones are ignored and listed"
     )
     func versions() throws {
         try withPackage { path in
@@ -334,7 +334,7 @@ struct HostilePackageTests {
     }
 
     @Test(
-        "a manifest that lies is refused although its digest is right",
+        "a manifest that lies is rejected although its digest is right",
         arguments: [
             (#""name":"graph.bin""#, #""name":"../graph.bin""#),
             (#""name":"assets/config.json""#, #""name":"assets/../config.json""#),
@@ -365,7 +365,7 @@ struct HostilePackageTests {
     }
 
     @Test(
-        "a name that leaves the folder, or that another system reads otherwise, is refused where it is read",
+        "a name that leaves the folder, or that another system reads otherwise, is rejected where it is read",
         arguments: [
             "assets/../config.json", "assets/./config.json", "assets//config.json", "assets/", #"assets/a\\b"#,
             "assets/c:b", #"assets/a\u0001b"#, #"assets/a\u007fb"#,
@@ -399,7 +399,7 @@ struct HostilePackageTests {
         }
     }
 
-    @Test("a folder, file, or archive that is no package is refused")
+    @Test("a folder, file, or archive that is no package is rejected")
     func noPackage() throws {
         try withTemporaryFolder { folder in
             #expect(throws: FormatError.self) { try AcceleratorPackage(at: folder) }

@@ -102,7 +102,7 @@ struct IntegrityTests {
         }
     }
 
-    @Test("names that fall together on some file systems are refused in a manifest")
+    @Test("names that fall together on some file systems are rejected in a manifest")
     func collisions() throws {
         for (left, right) in [("assets/A", "assets/a"), ("assets/é", "assets/e\u{301}"), ("assets/a", "assets/a/b")] {
             var manifest = try withTemporaryFolder { folder in

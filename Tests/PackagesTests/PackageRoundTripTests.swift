@@ -49,7 +49,7 @@ struct PackageRoundTripTests {
         #expect(try package.asset("tokenizer.json") == nil)
     }
 
-    @Test("exponents come back, decompression undoes them, and those that cannot be are refused")
+    @Test("exponents come back, decompression undoes them, and those that cannot be are rejected")
     func scaled() throws {
         try withTemporaryFolder { folder in
             var contents = try TinyModel(compress: "stored").contents()

@@ -55,7 +55,7 @@ struct RemoteCacheTests {
         let contents = Locked<[String: [UInt8]]>([:])
         let isClosed = Locked(false)
         /// The status of every PUT; nil for a server that takes results.
-        let refusal = Locked<Int?>(nil)
+        let rejection = Locked<Int?>(nil)
 
         func run(_ requests: [RemoteRequest], authorization: String?) -> [RemoteOutcome]? {
             requests.map { request in
@@ -67,7 +67,7 @@ struct RemoteCacheTests {
                         ? .status(200) : .incomplete
                 case .head: return .status(contents.withLock { $0[request.url] } == nil ? 404 : 200)
                 case .put(let path):
-                    if let status = refusal.withLock({ $0 }) { return .status(status) }
+                    if let status = rejection.withLock({ $0 }) { return .status(status) }
                     guard let bytes = FileManager.default.contents(atPath: path) else { return .incomplete }
                     contents.withLock { $0[request.url] = Array(bytes) }
                     return .status(201)
@@ -126,12 +126,12 @@ struct RemoteCacheTests {
             let third = try cache("third")
             third.remote?.fetch([key.digest], into: third)
             #expect(third.isFromServer(key))
-            // One that refuses access is told from one that has nothing.
+            // One that rejects access is told from one that has nothing.
             server.isClosed.withLock { $0 = true }
             let fourth = try cache("fourth").obtained(key.digest)
             #expect(
                 fourth.failure?.reason.description
-                    == "there is no record of it, and the cache server http://a/x is not used: it refuses access (status 401) "
+                    == "there is no record of it, and the cache server http://a/x is not used: it rejects access (status 401) "
                     + "to requests without an authorization")
         }
     }
@@ -160,7 +160,7 @@ struct RemoteCacheTests {
     func takesNone(status: Int) throws {
         try withTemporaryFolder { folder in
             let server = Server()
-            server.refusal.withLock { $0 = status }
+            server.rejection.withLock { $0 = status }
             let warnings = Locked<[String]>([])
             let remote = try RemoteCache(
                 url: "http://a/x", transport: server, warn: { warning in warnings.withLock { $0.append(warning.text) } }
@@ -197,7 +197,7 @@ struct RemoteCacheTests {
         #expect(record.encoded.array.count == message.count + 16)
         #expect(try CacheRecord(message: ByteView(message), file: "x") == record)
         for count in 0..<message.count {
-            // Cut off, it is refused, or says less; it never becomes the record of this key with other contents.
+            // Cut off, it is rejected, or says less; it never becomes the record of this key with other contents.
             guard let other = try? CacheRecord(message: ByteView(Array(message[..<count])), file: "x") else { continue }
             #expect(other.key != record.key || other.files == record.files)
         }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Signatures are read as hostile files")
 struct SignatureTests {
     @Test(
-        "an SSH signature's namespace and key are read; every other form is refused, with the reason",
+        "an SSH signature's namespace and key are read; every other form is rejected, with the reason",
         arguments: Attack.sshSignatures)
     func sshSignatures(attack: Attack) {
         #expect(attack.flaw { _ = try SSHSignature($0, file: $1) } == nil)
@@ -30,7 +30,7 @@ struct SignatureTests {
         for index in bytes.indices {
             var damaged = bytes
             damaged[index] ^= 1 << (index % 8)
-            // What remains readable is for the key to refuse.
+            // What remains readable is for the key to reject.
             do { _ = try read(damaged) } catch is FormatError {}
         }
     }
@@ -110,7 +110,7 @@ struct SignatureTests {
         }
     }
 
-    @Test("a statement that contradicts itself, or is of another kind, is refused")
+    @Test("a statement that contradicts itself, or is of another kind, is rejected")
     func statements() throws {
         let digest = SHA256.digest(of: "a")
         let good = ModelStatement(

@@ -83,7 +83,7 @@ struct StateDeclarationTests {
         }
     }
 
-    @Test("inputs and outputs of float16, and initial values that float16 does not hold, are refused")
+    @Test("inputs and outputs of float16, and initial values that float16 does not hold, are rejected")
     func halfPorts() throws {
         let function = try Self.halves()[0]
         let program = function.program
@@ -156,13 +156,13 @@ struct StateDeclarationTests {
         }
     }
 
-    @Test("caches of int8 of the wrong width, without room for a scale, with another start, or as outputs are refused")
+    @Test("caches of int8 of the wrong width, without room for a scale, with another start, or as outputs are rejected")
     func bytePorts() throws {
         let function = try Self.bytes()
         let program = function.program
         let keys = program.states[0]
         let updated = try #require(program.nodes.firstIndex { $0.operation is UpdateSlice })
-        func refused(_ reason: String, _ change: Program) throws {
+        func rejected(_ reason: String, _ change: Program) throws {
             let graph = ModelGraph(
                 functions: [FrozenProgram(frozen: change, bindings: function.bindings)],
                 tensors: try CompressedProgram(functions: [function], weights: []).graph().tensors)
@@ -180,24 +180,24 @@ struct StateDeclarationTests {
             return types
         }
         // One column too many or too few for the block that is written; only a scale; nothing at all.
-        for width in [8, 6] { try refused("block, axis 3", program.with(types: sized(width))) }
-        for width in [4, 1, 0] { try refused("rows of I8 have codes", program.with(types: sized(width))) }
-        try refused("block: expected", program.with(types: sized(7, .int64)))
-        try refused(
+        for width in [8, 6] { try rejected("block, axis 3", program.with(types: sized(width))) }
+        for width in [4, 1, 0] { try rejected("rows of I8 have codes", program.with(types: sized(width))) }
+        try rejected("block: expected", program.with(types: sized(7, .int64)))
+        try rejected(
             "rows of I8 have codes",
             program.with(
                 states: program.states.map { .init(name: $0.name, value: $0.value, next: $0.next, initial: 1) }))
-        try refused("outputs are F32", program.with(outputs: [.init(name: "y", value: keys.next)]))
+        try rejected("outputs are F32", program.with(outputs: [.init(name: "y", value: keys.next)]))
         var types = program.types
         types[program.inputs[0].value.id] = TensorType(.int8, [1, 2, 1, 7])
-        try refused("I8", program.with(types: types))
+        try rejected("I8", program.with(types: types))
         // A query of another width than the keys have codes.
         types = program.types
         types[program.inputs[0].value.id] = TensorType(.float32, [1, 2, 1, 4])
-        try refused("block, axis 3", program.with(types: types))
+        try rejected("block, axis 3", program.with(types: types))
     }
 
-    @Test("a manifest that says another state than the program is refused")
+    @Test("a manifest that says another state than the program is rejected")
     func manifestDiffers() throws {
         try withTemporaryFolder { folder in
             var contents = try TinyModel().contents()

@@ -125,7 +125,7 @@ struct TrustPathTests {
     }
 
     @Test(
-        "A pattern that no real path can fit is refused",
+        "A pattern that no real path can fit is rejected",
         arguments: ["models/*", "/models/../*", "/models//a", "/models/./a", "/models/a/", "./x"])
     func patterns(_ origin: String) {
         let text = #"{"allowedSigners": "s", "rules": [{"origin": "\#(origin)", "unsigned": true}]}"#

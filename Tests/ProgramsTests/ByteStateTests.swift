@@ -45,7 +45,7 @@ struct ByteStateTests {
         #expect(keys.type == TensorType(.int8, shape: [1, 2, 6, 8]))
         #expect(Array(keys.bytes[..<32]) == Array(try RoundRows().evaluate([block])[0].bytes[..<32]))
         #expect(expected[1].tensor == keys.wideningRows() && expected[1].tensor.shape == [1, 2, 6, 4])
-        // The same values given as F32 or F16 are rounded, not refused.
+        // The same values given as F32 or F16 are rounded, not rejected.
         let wide = HostTensor([Float](repeating: 0.1, count: 48), [1, 2, 6, 4])
         for given in [wide, wide.converted(to: .float16)] {
             var states = ["keys.0": given]
@@ -82,8 +82,8 @@ struct ByteStateTests {
             try [function].keepingCaches(in: .float16)[0].states.allSatisfy { $0.elementType == .float16 })
     }
 
-    @Test("A model of no such cache is refused, with the reason")
-    func refused() throws {
+    @Test("A model of no such cache is rejected, with the reason")
+    func rejected() throws {
         var builder = ProgramBuilder(name: "columns")
         let block = builder.input("block", TensorType(.float32, [3, 1]))
         let state = builder.state("columns", TensorType(.float32, [3, 4]))
@@ -127,9 +127,9 @@ struct ByteStateTests {
                 == function.evaluate(["block": row]).map(\.tensor.shape))
     }
 
-    @Test("Types that are no rows of codes are refused")
+    @Test("Types that are no rows of codes are rejected")
     func types() {
-        let refused: [(any Operator, [TensorType], String)] = [
+        let rejected: [(any Operator, [TensorType], String)] = [
             (WidenRows(), [TensorType(.int8, [2, 4])], "4 bytes of its scale and at least one code, found I8[2,4]"),
             (WidenRows(), [TensorType(.int8, [])], "x"),
             (WidenRows(), [TensorType(.float32, [2, 8])], "expected I8, found F32"),
@@ -159,7 +159,7 @@ struct ByteStateTests {
                 ], "v: expected I8 as k, found F16"
             ),
         ]
-        for (operation, types, reason) in refused {
+        for (operation, types, reason) in rejected {
             let error = #expect(throws: OperatorError.self) { try operation.outputTypes(types) }
             #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
         }

@@ -39,7 +39,7 @@ struct FreezingPartsTests {
             ])
     }
 
-    @Test("A dimension that no part has is refused with the nearest name")
+    @Test("A dimension that no part has is rejected with the nearest name")
     func unknown() throws {
         let parts = try Self.parts()
         let error = #expect(throws: RequestError.self) { try parts.freezing([ShapeBindings(["frame": 3])]) }
@@ -48,14 +48,14 @@ struct FreezingPartsTests {
 
     @Test("Every dimension without a number is named at once, with options to paste that give all")
     func unbound() throws {
-        func refusal(_ bindings: [ShapeBindings]) throws -> Diagnostic {
+        func rejection(_ bindings: [ShapeBindings]) throws -> Diagnostic {
             let parts = try Self.parts()
             return try #require(#expect(throws: RequestError.self) { try parts.freezing(bindings) }?.diagnostic)
         }
         for bindings in [
             [ShapeBindings(["batch": 3])], [], [ShapeBindings(["frames": 3])], [ShapeBindings(["length": 3])],
         ] {
-            let diagnostic = try refusal(bindings)
+            let diagnostic = try rejection(bindings)
             let text = diagnostic.text
             let given = Set(bindings.flatMap(\.numbers.keys))
             for name in ["batch", "frames", "length"] {
@@ -66,7 +66,7 @@ struct FreezingPartsTests {
         }
         // A number that only another part has does not help.
         #expect(
-            try refusal([ShapeBindings(["batch": 1, "frames": 30]), ShapeBindings(["batch": 2, "frames": 30])])
+            try rejection([ShapeBindings(["batch": 1, "frames": 30]), ShapeBindings(["batch": 2, "frames": 30])])
                 == Diagnostic(
                     "dimension length (of decoder) has no number", code: .dimensionsUnbound,
                     candidates: ["batch=1,frames=30,length=1", "batch=2,frames=30,length=1"]))

@@ -36,7 +36,7 @@ struct OperatorInputTests {
     }
 
     @Test(
-        "an element type that no input takes there is refused, and the error names the input",
+        "an element type that no input takes there is rejected, and the error names the input",
         arguments: OperatorSample.all)
     func elementTypes(sample: OperatorSample) throws {
         let operation = type(of: sample.operation)

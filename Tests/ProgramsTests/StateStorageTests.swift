@@ -86,13 +86,13 @@ struct StateStorageTests {
         rounded.roundToHalf()
         #expect(whole["keys.0"]?.elementType == .float16)
         #expect(Array(try #require(whole["keys.0"]).floats[..<16]) == Array(rounded[..<16]))
-        // The same values given as F32 are rounded, not refused.
+        // The same values given as F32 are rounded, not rejected.
         var given = ["keys.0": HostTensor([Float](repeating: 0.1, count: 48), [1, 2, 6, 4])]
         _ = try functions[2].evaluate(Self.inputs(tokens: 1, at: 0), states: &given)
         #expect(try #require(given["keys.0"]).floats.last == 0.099975586)
     }
 
-    @Test("States without roles count as caches if UpdateSlice extends them; a model without caches is refused")
+    @Test("States without roles count as caches if UpdateSlice extends them; a model without caches is rejected")
     func caches() throws {
         let plain = try Self.decoder(tokens: 1, roles: false)
         #expect(KeptCaches(of: [plain.program], in: .float16).names == ["keys.0", "values.0"])

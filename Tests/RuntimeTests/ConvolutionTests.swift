@@ -120,7 +120,7 @@ struct ConvolutionTests {
         }
     }
 
-    @Test("a number of valid positions that there cannot be is refused")
+    @Test("a number of valid positions that there cannot be is rejected")
     func lengths() throws {
         let program = try SmallProgram { maker in
             let lengths = maker.input(HostTensor([9] as [Int64], []))

@@ -73,18 +73,18 @@ struct ExecutionTests {
         #expect(session.arenaBytes >= arenas.max() ?? 0)
     }
 
-    @Test("inputs of a wrong name, type, shape or place are refused")
-    func refused() throws {
+    @Test("inputs of a wrong name, type, shape or place are rejected")
+    func rejected() throws {
         let program = try ExecutorTests.sample()
         let execution = try Execution(program.program)
         let odd = ByteView([UInt8](repeating: 0, count: 25))[1..<25]
-        let refusals: [(String, StoredTensor)] = [
+        let rejections: [(String, StoredTensor)] = [
             ("x", StoredTensor(name: "x", integers: [0, 0, 0], shape: [1, 3])),
             ("x0", StoredTensor(name: "x", integers: [0, 0, 0], shape: [3])),
             ("x0", StoredTensor(name: "x", floats: [0, 0, 0], shape: [1, 3])),
             ("x0", StoredTensor(name: "x", elementType: .int64, shape: [1, 3], bytes: odd)),
         ]
-        for (name, tensor) in refusals {
+        for (name, tensor) in rejections {
             #expect(throws: RequestError.self) { try execution.setInput(name, to: tensor) }
         }
         #expect(throws: RequestError.self) { try execution.withInput("x0", of: Float.self) { _ in } }

@@ -21,7 +21,7 @@ struct ExecutorTests {
     }
 
     @Test(
-        "inputs of a wrong name, type or shape are refused before anything runs",
+        "inputs of a wrong name, type or shape are rejected before anything runs",
         arguments: [
             (["x": "I64[1,3]"], "model has no input \"x\"; did you mean \"x0\"? (it has: x0)"),
             ([:], "input \"x0\" of model is missing; expected I64[1,3]"),
@@ -29,7 +29,7 @@ struct ExecutorTests {
             (["x0": "I64[3]"], "input \"x0\" of model: expected I64[1,3], found I64[3]"),
             (["x0": "I64[1,3]", "extra": "I64[3]"], "model has no input \"extra\" (it has: x0)"),
         ])
-    func refused(inputs: [String: String], sentence: String) throws {
+    func rejected(inputs: [String: String], sentence: String) throws {
         let tensors = [
             "I64[1,3]": StoredTensor(name: "t", integers: [0, 0, 0], shape: [1, 3]),
             "I64[3]": StoredTensor(name: "t", integers: [0, 0, 0], shape: [3]),
@@ -119,23 +119,23 @@ struct ExecutorTests {
         #expect(found == (try program.run()))
     }
 
-    @Test("a plan whose operands lie outside of their storage is refused")
+    @Test("a plan whose operands lie outside of their storage is rejected")
     func brokenPlans() throws {
         let program = try Self.sample().program
-        func refused(_ change: (inout FunctionPlan) -> Void) {
+        func rejected(_ change: (inout FunctionPlan) -> Void) {
             var broken = program
             change(&broken.functions[0])
             #expect(throws: FormatError.self) { try Executor(broken) }
         }
-        refused { $0.arenaBytes = 8 }
-        refused { $0.arenaBytes = -8 }
-        refused { $0.calls[0].outputs[0].storage = .arena(-64) }
-        refused { $0.calls[0].outputs[0].storage = .arena(.max) }
-        refused { $0.calls[0].outputs[0].layout.strides = [.max, .max, 1] }
-        refused { $0.calls[0].outputs[0].layout.offset = -1 }
-        refused { $0.calls[0].inputs[0].storage = .weight(7) }
-        refused { $0.calls[0].inputs[1].storage = .input(1) }
-        refused { $0.calls[0].inputs[1].layout.shape = [1, 4] }
+        rejected { $0.arenaBytes = 8 }
+        rejected { $0.arenaBytes = -8 }
+        rejected { $0.calls[0].outputs[0].storage = .arena(-64) }
+        rejected { $0.calls[0].outputs[0].storage = .arena(.max) }
+        rejected { $0.calls[0].outputs[0].layout.strides = [.max, .max, 1] }
+        rejected { $0.calls[0].outputs[0].layout.offset = -1 }
+        rejected { $0.calls[0].inputs[0].storage = .weight(7) }
+        rejected { $0.calls[0].inputs[1].storage = .input(1) }
+        rejected { $0.calls[0].inputs[1].layout.shape = [1, 4] }
         #expect(throws: RequestError.self) { try Executor(program, function: 1) }
     }
 }

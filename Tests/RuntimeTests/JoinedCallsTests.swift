@@ -104,7 +104,7 @@ struct JoinedCallsTests {
     }
 
     @Test("are found where nothing else reads what a sum replaces, and no product reads another's result")
-    func refusals() throws {
+    func rejections() throws {
         let kept = try SmallProgram { maker in
             let (x, weight) = (maker.input([4, 8]), maker.weight([8, 8]))
             let product = try maker.builder.apply(Linear(), [x, weight])

@@ -34,7 +34,7 @@ struct MemoryPlanTests {
         #expect(try MemoryPlan(buffers, of: "f").arenaBytes == 12800)
     }
 
-    @Test("A function that would need more memory or work than any real one is refused, and no sum overflows")
+    @Test("A function that would need more memory or work than any real one is rejected, and no sum overflows")
     func limits() {
         let large = (0..<3).map { _ in MemoryPlan.Buffer(byteCount: 1 << 39, lifetime: 0...0) }
         let error = #expect(throws: RequestError.self) { try MemoryPlan(large, of: "f") }

@@ -47,7 +47,7 @@ struct PackedWeightsTests {
         }
     }
 
-    @Test("those of another model are left alone, or refused by name")
+    @Test("those of another model are left alone, or rejected by name")
     func others() throws {
         let program = try Self.program(Codecs.codec("int8"))
         let plain = try program.run().map(\.floats)

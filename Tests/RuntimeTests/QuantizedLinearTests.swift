@@ -134,7 +134,7 @@ struct QuantizedLinearTests {
         #expect(dynamic.program.activationRanges.isEmpty && program.program.weightsOfFixedRanges(by: recipe).isEmpty)
     }
 
-    @Test("numbers that no rounding has are refused")
+    @Test("numbers that no rounding has are rejected")
     func hostileNumbers() throws {
         let good: Attributes = ["numbers": .word("bfloat16")]
         let operation = try QuantizedLinear(attributes: good)
@@ -148,7 +148,7 @@ struct QuantizedLinearTests {
         }
     }
 
-    @Test("a range that no rounding has is refused")
+    @Test("a range that no rounding has is rejected")
     func hostileRanges() throws {
         let good: Attributes = ["scale": .number(0.5), "lowest": .integer(-3)]
         let operation = try QuantizedLinear(attributes: good)

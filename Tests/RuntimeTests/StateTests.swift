@@ -94,7 +94,7 @@ struct StateTests {
         #expect(outputs[0].tensor.floats == [-1.5, -1.5, -1.5])
     }
 
-    @Test("Functions that share a state but not its initial value are refused")
+    @Test("Functions that share a state but not its initial value are rejected")
     func disagreement() throws {
         let program = try Self.planned([try Self.counter(from: 0), try Self.counter(from: 1)])
         #expect(throws: FormatError.self) { try StateMemory(program) }
@@ -202,7 +202,7 @@ struct CacheStateTests {
         }
     }
 
-    @Test("A place beyond the cache is refused, naming the operator")
+    @Test("A place beyond the cache is rejected, naming the operator")
     func beyond() throws {
         let executor = try Executor(try StateTests.planned([try Self.cache(tokens: 4)]))
         #expect(throws: ShapeError.self) { try executor.run(Self.inputs(tokens: 4, place: 3)) }

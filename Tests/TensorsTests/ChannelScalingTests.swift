@@ -34,7 +34,7 @@ struct TensorScalingTests {
     }
 
     @Test("what would leave its type's range is not scaled, nor by another number of exponents")
-    func refused() {
+    func rejected() {
         #expect(tensor([1, 3e38], [1, 2], .float32).scaled(by: ChannelScaling(columns: [0, 1])) == nil)
         #expect(tensor([0x1.000002p-126, 1], [1, 2], .float32).scaled(by: ChannelScaling(columns: [-1, 0])) == nil)
         #expect(tensor([1, 0x1.004p-13], [2, 1], .float16).scaled(by: ChannelScaling(rows: [0, -3])) == nil)

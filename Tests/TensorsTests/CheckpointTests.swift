@@ -87,8 +87,8 @@ struct CheckpointTests {
             #expect(missing.exitStatus == .unavailable)
             for name in ["x.bin", "x.pt", "x.ckpt"] {
                 try write("whatever it holds", to: "\(folder)/\(name)")
-                let refused: FormatError = try failure { _ = try Checkpoint(model: "\(folder)/\(name)") }
-                #expect(refused.reason.contains("Python pickle"))
+                let rejected: FormatError = try failure { _ = try Checkpoint(model: "\(folder)/\(name)") }
+                #expect(rejected.reason.contains("Python pickle"))
             }
         }
     }
@@ -116,7 +116,7 @@ struct CheckpointTests {
         }
     }
 
-    @Test("an index that lies is refused, with the field or tensor", arguments: Attack.shardIndexes)
+    @Test("an index that lies is rejected, with the field or tensor", arguments: Attack.shardIndexes)
     func indexAttack(attack: Attack) throws {
         try withTemporaryFolder { folder in
             try writeTensors(["a", "b"], to: "\(folder)/1.safetensors")
@@ -124,7 +124,7 @@ struct CheckpointTests {
             try Files.makeFolder("\(folder)/folder.safetensors")
             try Data(attack.bytes).write(to: URL(filePath: "\(folder)/model.safetensors.index.json"))
             let error: FormatError = try failure { _ = try Checkpoint(model: folder) }
-            guard case .refused(let place, let words) = attack.verdict else { return }
+            guard case .rejected(let place, let words) = attack.verdict else { return }
             #expect(error.location == place, "\(error)")
             #expect(error.reason.contains(words), "\(error)")
         }

@@ -71,7 +71,7 @@ struct ModelLocationTests {
     }
 
     @Test(
-        "names that are none are refused",
+        "names that are none are rejected",
         arguments: ["hf:", "hf:a/b/c", "hf:../x", "hf:a/..", "hf:a/b@../../x", "hf:a b/c", "hf:a/b@", "hf:a//b"])
     func malformed(name: String) {
         let error = #expect(throws: RequestError.self) { try ModelLocation.resolve(name) { _ in nil } }

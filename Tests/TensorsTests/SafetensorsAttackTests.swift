@@ -11,7 +11,7 @@ struct SafetensorsAttackTests {
         #expect(attack.flaw { _ = try SafetensorsFile($0, file: $1) } == nil)
     }
 
-    @Test("a valid file cut at any byte is refused")
+    @Test("a valid file cut at any byte is rejected")
     func truncation() throws {
         let whole = try sample()
         #expect(throws: Never.self) { try SafetensorsFile(ByteView(whole), file: "whole") }
@@ -22,7 +22,7 @@ struct SafetensorsAttackTests {
         }
     }
 
-    @Test("a valid file with any bit of its header turned is read or refused, never worse")
+    @Test("a valid file with any bit of its header turned is read or rejected, never worse")
     func bitFlips() throws {
         let whole = try sample()
         for bit in 0..<8 * (whole.count - 12) {

@@ -132,12 +132,12 @@ struct SafetensorsWriterTests {
     }
 
     @Test(
-        "entries that no reader takes are refused",
+        "entries that no reader takes are rejected",
         arguments: [
             ("a", "a", [1]), ("", "b", [1]), ("__metadata__", "b", [1]), ("a\n", "b", [1]),
             ("a", "b", [1, 1, 1, 1, 1, 1, 1, 1, 1]), ("a", "b", [1 << 62, 4]), ("a", "b", [1 << 60]), ("a", "b", [-1]),
         ] as [(String, String, Shape)])
-    func refused(first: String, second: String, shape: Shape) throws {
+    func rejected(first: String, second: String, shape: Shape) throws {
         try withTemporaryFolder { folder in
             #expect(throws: RequestError.self) {
                 _ = try SafetensorsWriter(

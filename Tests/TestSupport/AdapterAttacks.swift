@@ -24,7 +24,7 @@ extension Attack {
     ) -> Attack {
         Attack(
             name, adapter().replacing(tensor, by: replacement.map { (type: $0.0, shape: $0.1, bytes: $0.2) }).encoded,
-            .refused(.tensor(place ?? tensor, index: index), words))
+            .rejected(.tensor(place ?? tensor, index: index), words))
     }
 
     private static let soundAdapters: [Attack] = [
@@ -60,11 +60,11 @@ extension Attack {
             "a sum beyond float32",
             adapter().replacing(down, by: TensorFile.floats([Float](repeating: 3e38, count: 12), [2, 6])).replacing(
                 up, by: TensorFile.floats([Float](repeating: 3e38, count: 8), [4, 2])
-            ).encoded, .refused(.tensor("layers.0.a.weight", index: 0), "with the adapter merged")),
+            ).encoded, .rejected(.tensor("layers.0.a.weight", index: 0), "with the adapter merged")),
         Attack(
             "a rank that the configuration does not have",
             adapter(#"{"peft_type":"LORA","r":3,"lora_alpha":4}"#).encoded,
-            .refused(.tensor(down, index: nil), "has the rank 2, but adapter_config.json says 3")),
+            .rejected(.tensor(down, index: nil), "has the rank 2, but adapter_config.json says 3")),
     ]
 
     private static let adapterNames: [Attack] = [
@@ -84,7 +84,7 @@ extension Attack {
                     "base_model.model.layers.2.a.lora_A.weight": numbers([2, 6]),
                     "base_model.model.layers.2.a.lora_B.weight": numbers([4, 2]),
                 ]
-            ).encoded, .refused(.tensor("base_model.model.layers.2.a.lora_A.weight", index: nil), "has no tensor")),
+            ).encoded, .rejected(.tensor("base_model.model.layers.2.a.lora_A.weight", index: nil), "has no tensor")),
         bad("a bias of 5", "\(module).lora_B.bias", numbers([5]), "expected shape [4]"),
         bad(
             "a whole tensor of another shape", "base_model.model.layers.1.a.weight", numbers([6, 4]),
@@ -95,7 +95,7 @@ extension Attack {
     ]
 
     private static func configured(_ name: String, _ config: String, field: String?, _ words: String) -> Attack {
-        Attack(name, adapter(config).encoded, .refused(field.map { .field($0) } ?? nil, words))
+        Attack(name, adapter(config).encoded, .rejected(field.map { .field($0) } ?? nil, words))
     }
 
     private static func lora(_ members: String) -> String { #"{"peft_type":"LORA",\#(members)}"# }

@@ -6,7 +6,7 @@ public struct Attack: Sendable, CustomStringConvertible {
     public enum Verdict: Sendable {
         case accepted
         /// Where the error has to point, and words that its reason has to have.
-        case refused(FormatError.Location?, String)
+        case rejected(FormatError.Location?, String)
     }
 
     public let name: String
@@ -28,9 +28,9 @@ public struct Attack: Sendable, CustomStringConvertible {
             if case .accepted = verdict { return nil }
             return "accepted"
         } catch let error as FormatError {
-            guard case .refused(let place, let words) = verdict else { return "refused: \(error)" }
+            guard case .rejected(let place, let words) = verdict else { return "rejected: \(error)" }
             guard error.file == "attack.bin", error.location == place, error.reason.contains(words) else {
-                return "refused otherwise: \(error) (\(String(describing: error.location)))"
+                return "rejected otherwise: \(error) (\(String(describing: error.location)))"
             }
             return nil
         } catch {

@@ -39,27 +39,27 @@ extension Attack {
     }
 
     private static let starts: [Attack] = [
-        Attack("no bytes", [], .refused(.offset(0), "4 bytes are expected")),
-        Attack("version 5", file(version: 5), .refused(.offset(0), "expected version 6")),
-        Attack("2^32 - 1 as the version", file(version: -1), .refused(.offset(0), "expected version 6")),
+        Attack("no bytes", [], .rejected(.offset(0), "4 bytes are expected")),
+        Attack("version 5", file(version: 5), .rejected(.offset(0), "expected version 6")),
+        Attack("2^32 - 1 as the version", file(version: -1), .rejected(.offset(0), "expected version 6")),
         Attack("no variables", file(), .accepted),
         Attack(
-            "a specification of no bytes", file(specification: [0, 0]), .refused(.offset(4), "a name has no bytes")),
+            "a specification of no bytes", file(specification: [0, 0]), .rejected(.offset(4), "a name has no bytes")),
         Attack(
             "a specification without its zero", file(specification: number(2, 2) + [65, 65]),
-            .refused(.offset(4), "does not end with a zero")),
+            .rejected(.offset(4), "does not end with a zero")),
         Attack(
             "a specification with a zero within", file(specification: number(4, 2) + [65, 0, 65, 0]),
-            .refused(.offset(4), "does not end with a zero")),
+            .rejected(.offset(4), "does not end with a zero")),
         Attack(
-            "a specification past the file", Array(file().prefix(9)), .refused(.offset(6), "11 bytes are expected")),
+            "a specification past the file", Array(file().prefix(9)), .rejected(.offset(6), "11 bytes are expected")),
         Attack(
             "a specification that is no text", file(specification: number(2, 2) + [255, 0]),
-            .refused(.offset(6), "not valid UTF-8")),
+            .rejected(.offset(6), "not valid UTF-8")),
         Attack(
-            "2^32 - 1 variables", file(count: -1), .refused(.offset(22), "there are 4294967295 variables")),
-        Attack("more variables than the file has", file(count: 1), .refused(.offset(26), "a name has no bytes")),
-        Attack("bytes after the last name", file(more: [7]), .refused(.offset(30), "1 bytes are left")),
+            "2^32 - 1 variables", file(count: -1), .rejected(.offset(22), "there are 4294967295 variables")),
+        Attack("more variables than the file has", file(count: 1), .rejected(.offset(26), "a name has no bytes")),
+        Attack("bytes after the last name", file(more: [7]), .rejected(.offset(30), "1 bytes are left")),
     ]
 
     private static let matrix = Variable(name: "a", sizes: [2, 3])
@@ -67,52 +67,52 @@ extension Attack {
     private static let names: [Attack] = [
         Attack("a second name", file([matrix], aliases: [("b", "a")]), .accepted),
         Attack(
-            "a name twice", file([matrix, matrix]), .refused(.offset(26 + 42), "the name \"a\" occurs twice")),
+            "a name twice", file([matrix, matrix]), .rejected(.offset(26 + 42), "the name \"a\" occurs twice")),
         Attack(
             "a second name of nothing", file([matrix], aliases: [("b", "c")]),
-            .refused(.offset(26 + 42 + 4), "is no variable")),
+            .rejected(.offset(26 + 42 + 4), "is no variable")),
         Attack(
             "a second name of a second name", file([matrix], aliases: [("b", "a"), ("c", "b")]),
             .accepted),
         Attack(
             "a second name that is a variable's", file([matrix], aliases: [("a", "a")]),
-            .refused(.offset(26 + 42 + 4), "the name \"a\" occurs twice")),
+            .rejected(.offset(26 + 42 + 4), "the name \"a\" occurs twice")),
         Attack(
             "2^32 - 1 second names", file([matrix], aliasCount: -1),
-            .refused(.offset(26 + 42), "there are 4294967295 second names")),
+            .rejected(.offset(26 + 42), "there are 4294967295 second names")),
         Attack(
             "fewer second names than the file states", file([matrix], aliasCount: 1),
-            .refused(.offset(26 + 42 + 4), "2 bytes are expected")),
+            .rejected(.offset(26 + 42 + 4), "2 bytes are expected")),
     ]
 
     private static let variables: [Attack] = [
         Attack("a number", file([Variable(name: "a", type: 3)]), .accepted),
         Attack(
             "nine dimensions", file([Variable(name: "a", sizes: [Int](repeating: 1, count: 9))]),
-            .refused(.offset(30), "has 9 dimensions")),
-        Attack("a type of 6", file([Variable(name: "a", type: 6)]), .refused(.offset(31), "the unknown type 6")),
+            .rejected(.offset(30), "has 9 dimensions")),
+        Attack("a type of 6", file([Variable(name: "a", type: 6)]), .rejected(.offset(31), "the unknown type 6")),
         Attack(
             "fewer bytes than the shape", file([Variable(name: "a", sizes: [2, 3], stated: 20)]),
-            .refused(.offset(30), "has 20 bytes")),
+            .rejected(.offset(30), "has 20 bytes")),
         Attack(
             "a size that overflows",
             file([Variable(name: "a", sizes: [Int](repeating: 1 << 31, count: 4), content: [])]),
-            .refused(.offset(30), "has 0 bytes")),
+            .rejected(.offset(30), "has 0 bytes")),
         Attack(
             "data past the file", Array(file([matrix]).prefix(26 + 30)),
-            .refused(.offset(26 + 18), "24 bytes are expected")),
+            .rejected(.offset(26 + 18), "24 bytes are expected")),
         Attack(
             "factors of another number",
             file([Variable(name: "a", sizes: [3, 2], type: 1), Variable(name: "a_scale", sizes: [2])]),
-            .refused(.tensor("a_scale", index: nil), "expected F32 [3]")),
+            .rejected(.tensor("a_scale", index: nil), "expected F32 [3]")),
         Attack(
             "factors of another type",
             file([Variable(name: "a", sizes: [3, 2], type: 1), Variable(name: "a_scale", sizes: [3], type: 4)]),
-            .refused(.tensor("a_scale", index: nil), "expected F32 [3]")),
+            .rejected(.tensor("a_scale", index: nil), "expected F32 [3]")),
         Attack(
             "factors of no codes",
             file([Variable(name: "a", sizes: [0, 2], type: 1), Variable(name: "a_scale", sizes: [1])]),
-            .refused(.tensor("a_scale", index: nil), "expected F32 [0]")),
+            .rejected(.tensor("a_scale", index: nil), "expected F32 [0]")),
     ]
 
     // MARK: - Whole models
@@ -154,8 +154,8 @@ extension Attack {
             aliases: [("decoder/projection/weight", "decoder/embeddings/weight")])
     }
 
-    private static func refused(_ variable: String, index: Int? = nil, _ words: String) -> Verdict {
-        .refused(.tensor(variable, index: index), words)
+    private static func rejected(_ variable: String, index: Int? = nil, _ words: String) -> Verdict {
+        .rejected(.tensor(variable, index: index), words)
     }
 
     private static let (joined, crossed) = (
@@ -176,38 +176,38 @@ extension Attack {
         Attack("a small Whisper", whisper { _ in }, .accepted),
         Attack(
             "queries, keys and values of 5 rows", whisper { $0["\(joined)/weight"]?.sizes = [5, 2] },
-            refused("\(joined)/weight", "expected a multiple of 3 rows")),
+            rejected("\(joined)/weight", "expected a multiple of 3 rows")),
         Attack(
             "keys with a bias",
             whisper { $0["\(crossed)/bias"]?.content = [UInt8](repeating: 0, count: 4) + one + one + one },
-            refused("\(crossed)/bias", index: 1, "models of this family have no such bias")),
+            rejected("\(crossed)/bias", index: 1, "models of this family have no such bias")),
         Attack(
             "a norm of two dimensions", whisper { $0["encoder/layer_norm/gamma"]?.sizes = [1, 2] },
-            refused("encoder/layer_norm/gamma", "expected 1 dimensions")),
+            rejected("encoder/layer_norm/gamma", "expected 1 dimensions")),
         Attack(
             "a norm of no elements", whisper { $0["encoder/layer_norm/gamma"]?.sizes = [0] },
-            refused("encoder/layer_norm/gamma", "expected 1 dimensions")),
+            rejected("encoder/layer_norm/gamma", "expected 1 dimensions")),
         Attack(
             "0 heads", whisper { $0["encoder/num_heads"]?.content = [0, 0] },
-            refused("encoder/num_heads", "is 0, expected 1...")),
+            rejected("encoder/num_heads", "is 0, expected 1...")),
         Attack(
             "heads with a dimension", whisper { $0["encoder/num_heads"]?.sizes = [1] },
-            refused("encoder/num_heads", "expected a number")),
+            rejected("encoder/num_heads", "expected a number")),
         Attack(
             "a weight of integers", whisper { $0["decoder/embeddings/weight"]?.type = 3 },
-            refused("decoder/embeddings/weight", "expected floats")),
+            rejected("decoder/embeddings/weight", "expected floats")),
         Attack(
             "codes without factors", whisper { $0["\(joined)/weight"]?.type = 1 },
-            refused("\(joined)/weight", "expected the variable")),
+            rejected("\(joined)/weight", "expected the variable")),
         Attack(
             "codes with a factor of 0",
             whisper { $0.merge(codes("\(joined)/weight", 6, factors: one + [UInt8](repeating: 0, count: 20))) { $1 } },
-            refused("\(joined)/weight_scale", index: 1, "is no factor of codes")),
+            rejected("\(joined)/weight_scale", index: 1, "is no factor of codes")),
         Attack(
             "codes with a factor that is no number",
             whisper {
                 $0.merge(codes("\(joined)/weight", 6, factors: one + [0, 0, 192, 127] + one + one + one + one)) { $1 }
-            }, refused("\(joined)/weight_scale", index: 1, "is no factor of codes")),
+            }, rejected("\(joined)/weight_scale", index: 1, "is no factor of codes")),
         Attack(
             "codes with factors",
             whisper { $0.merge(codes("\(joined)/weight", 6, factors: one + one + one + one + one + one)) { $1 } },

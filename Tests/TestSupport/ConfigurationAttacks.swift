@@ -15,7 +15,7 @@ extension Attack {
     }
 
     private static func with(_ name: String, _ field: String, _ value: String, _ words: String) -> Attack {
-        Attack(name, Array(text([(field, value)]).utf8), .refused(.field(field), words))
+        Attack(name, Array(text([(field, value)]).utf8), .rejected(.field(field), words))
     }
 
     private static func allowed(_ name: String, _ changes: [(field: String, text: String)]) -> Attack {
@@ -24,23 +24,24 @@ extension Attack {
 
     /// A value at whose byte `offset` the reader of JSON stops.
     private static func unreadable(_ name: String, _ value: String, _ words: String, at offset: Int = 0) -> Attack {
-        Attack(name, Array(text([("x", value)]).utf8), .refused(.offset(UInt64(5 + offset)), words))
+        Attack(name, Array(text([("x", value)]).utf8), .rejected(.offset(UInt64(5 + offset)), words))
     }
 
     private static let documents: [Attack] = [
         allowed("as it is", []),
-        Attack("empty file", [], .refused(.offset(0), "is empty")),
-        Attack("spaces", Array("  \n ".utf8), .refused(.line(2, column: 2), "ends too early")),
-        Attack("zeros", [UInt8](repeating: 0, count: 64), .refused(.offset(0), "expected a JSON value")),
+        Attack("empty file", [], .rejected(.offset(0), "is empty")),
+        Attack("spaces", Array("  \n ".utf8), .rejected(.line(2, column: 2), "ends too early")),
+        Attack("zeros", [UInt8](repeating: 0, count: 64), .rejected(.offset(0), "expected a JSON value")),
         Attack(
-            "a byte order mark", [0xEF, 0xBB, 0xBF] + Array(text([]).utf8), .refused(.offset(0), "byte order mark")),
-        Attack("UTF-16", text([]).utf8.flatMap { [$0, 0] }, .refused(.offset(0), "UTF-16")),
-        Attack("an array", Array("[]".utf8), .refused(.field("model_type"), "found nothing")),
-        Attack("a string", Array("\"bert\"".utf8), .refused(.field("model_type"), "found nothing")),
+            "a byte order mark", [0xEF, 0xBB, 0xBF] + Array(text([]).utf8), .rejected(.offset(0), "byte order mark")),
+        Attack("UTF-16", text([]).utf8.flatMap { [$0, 0] }, .rejected(.offset(0), "UTF-16")),
+        Attack("an array", Array("[]".utf8), .rejected(.field("model_type"), "found nothing")),
+        Attack("a string", Array("\"bert\"".utf8), .rejected(.field("model_type"), "found nothing")),
         Attack(
-            "two documents", Array((text([]) + "{}").utf8), .refused(.offset(UInt64(text([]).utf8.count)), "the end")),
+            "two documents", Array((text([]) + "{}").utf8), .rejected(.offset(UInt64(text([]).utf8.count)), "the end")),
         Attack(
-            "cut off", Array(text([]).utf8.dropLast()), .refused(.offset(UInt64(text([]).utf8.count - 1)), "too early")),
+            "cut off", Array(text([]).utf8.dropLast()), .rejected(.offset(UInt64(text([]).utf8.count - 1)), "too early")
+        ),
         unreadable("a comment", "/* none */ 1", "expected a JSON value"),
         unreadable("a comma at the end", "[1,]", "expected a JSON value", at: 3),
         unreadable("half a surrogate pair", #""\ud800""#, "surrogate", at: 1),
@@ -54,10 +55,10 @@ extension Attack {
             [("task_specific_params", String(repeating: "[", count: 63) + String(repeating: "]", count: 63))]),
         Attack(
             "a field twice", Array(#"{"vocab_size":131,"vocab_size":131}"#.utf8),
-            .refused(.offset(18), "\"vocab_size\" occurs twice")),
+            .rejected(.offset(18), "\"vocab_size\" occurs twice")),
         Attack(
             "a field twice, once by its escape", Array(#"{"vocab_size":131,"vocab_siz\u0065":131}"#.utf8),
-            .refused(.offset(18), "\"vocab_size\" occurs twice")),
+            .rejected(.offset(18), "\"vocab_size\" occurs twice")),
     ]
 
     private static let numbers: [Attack] = [

@@ -14,7 +14,7 @@ extension Attack {
             at place: FormatError.Location? = .field("itemInfoEntries.A.path")
         )
             -> Attack
-        { Attack(name, manifest("\"\(path)\""), .refused(place, words)) }
+        { Attack(name, manifest("\"\(path)\""), .rejected(place, words)) }
         let model = "\"model.mlmodel\""
         return [
             Attack("as it is", manifest(model), .accepted),
@@ -27,24 +27,24 @@ extension Attack {
             path("what is missing", "missing.mlmodel", "there is no Data/missing.mlmodel"),
             path("a symbolic link", "link.mlmodel", "expected a regular file, found a symbolic link", at: nil),
             path("a folder as the model", "folder", "expected a regular file, found a folder", at: nil),
-            Attack("a number as the path", manifest("1"), .refused(.field("itemInfoEntries.A.path"), "a string")),
+            Attack("a number as the path", manifest("1"), .rejected(.field("itemInfoEntries.A.path"), "a string")),
             Attack(
                 "a later format", manifest(model, version: "\"2.0.0\""),
-                .refused(.field("fileFormatVersion"), "accelc reads version 1.0")),
+                .rejected(.field("fileFormatVersion"), "accelc reads version 1.0")),
             Attack(
                 "a number as the format", manifest(model, version: "1"),
-                .refused(.field("fileFormatVersion"), "a string")),
+                .rejected(.field("fileFormatVersion"), "a string")),
             Attack(
                 "a model that is not listed", manifest(model, root: "\"B\""),
-                .refused(.field("rootModelIdentifier"), "no item is called \"B\"")),
+                .rejected(.field("rootModelIdentifier"), "no item is called \"B\"")),
             Attack(
                 "no items", Array(#"{"fileFormatVersion":"1.0.0","rootModelIdentifier":"A"}"#.utf8),
-                .refused(.field("itemInfoEntries"), "an object")),
-            Attack("an array", Array("[]".utf8), .refused(.field("fileFormatVersion"), "a string")),
-            Attack("empty file", [], .refused(.offset(0), "is empty")),
+                .rejected(.field("itemInfoEntries"), "an object")),
+            Attack("an array", Array("[]".utf8), .rejected(.field("fileFormatVersion"), "a string")),
+            Attack("empty file", [], .rejected(.offset(0), "is empty")),
             Attack(
                 "more than a MB", [UInt8](repeating: 0x20, count: 1 << 20 + 1),
-                .refused(.offset(0), "at most 1048576 are read")),
+                .rejected(.offset(0), "at most 1048576 are read")),
         ]
     }()
 
@@ -55,12 +55,12 @@ extension Attack {
         func changed(_ name: String, _ changes: [Int: UInt8], at place: UInt64, _ words: String) -> Attack {
             var bytes = sound
             for (offset, value) in changes { bytes[offset] = value }
-            return Attack(name, bytes, .refused(.offset(place), words))
+            return Attack(name, bytes, .rejected(.offset(place), words))
         }
         return [
             Attack("as it is", sound, .accepted),
-            Attack("empty file", [], .refused(.offset(0), "4 bytes are expected")),
-            Attack("a header alone", Array(sound[..<64]), .refused(.offset(0), "entries do not fit")),
+            Attack("empty file", [], .rejected(.offset(0), "4 bytes are expected")),
+            Attack("a header alone", Array(sound[..<64]), .rejected(.offset(0), "entries do not fit")),
             changed("a version of 1", [4: 1], at: 4, "blob storage of version 1"),
             changed("2^31 entries", [3: 0x80], at: 0, "entries do not fit"),
             changed("another sentinel", [64: 0], at: 64, "expected the sentinel 0xDEADBEEF"),

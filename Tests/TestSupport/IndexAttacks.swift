@@ -10,7 +10,7 @@ extension Attack {
             -> Attack
         {
             let metadata = total.map { #""metadata": {"total_size": \#($0)}, "# } ?? ""
-            return Attack(name, Array(#"{\#(metadata)"weight_map": {\#(members)}}"#.utf8), .refused(place, words))
+            return Attack(name, Array(#"{\#(metadata)"weight_map": {\#(members)}}"#.utf8), .rejected(place, words))
         }
         let (a, first) = (FormatError.Location.field("weight_map.a"), #""a": "1.safetensors", "b": "1.safetensors""#)
         return [
@@ -37,11 +37,11 @@ extension Attack {
             map(
                 "a total of 2^70", first, .field("metadata.total_size"), "expected 16", total: "1180591620717411303424"),
             map("a total as a string", first, .field("metadata.total_size"), "expected 16", total: "\"16\""),
-            Attack("no map", Array(#"{"metadata": {}}"#.utf8), .refused(.field("weight_map"), "an object")),
+            Attack("no map", Array(#"{"metadata": {}}"#.utf8), .rejected(.field("weight_map"), "an object")),
             Attack(
-                "an empty map", Array(#"{"weight_map": {}}"#.utf8), .refused(.field("weight_map"), "names no tensor")),
+                "an empty map", Array(#"{"weight_map": {}}"#.utf8), .rejected(.field("weight_map"), "names no tensor")),
             Attack(
-                "an array as the map", Array(#"{"weight_map": []}"#.utf8), .refused(.field("weight_map"), "an object")),
+                "an array as the map", Array(#"{"weight_map": []}"#.utf8), .rejected(.field("weight_map"), "an object")),
             map("a number for a shard", #""a": 1"#, a, "a string"),
             map("a name twice", #""a": "1.safetensors", "a": "2.safetensors""#, .offset(38), "twice"),
         ]

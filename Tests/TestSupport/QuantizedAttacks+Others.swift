@@ -38,11 +38,11 @@ extension Attack {
             "HQQ with no groups",
             hqqLayer.replacing("x.scale", by: TensorFile.floats([])).replacing("x.zero", by: TensorFile.floats([]))
                 .encoded,
-            .refused(.tensor("x.scale", index: nil), "0 scales")),
+            .rejected(.tensor("x.scale", index: nil), "0 scales")),
         Attack(
             "HQQ with an infinite zero point",
             hqqLayer.replacing("x.zero", by: TensorFile.floats([1, 2, .infinity, 4, 5, 6], [6, 1])).encoded,
-            .refused(.tensor("x.zero", index: 2), "finite")),
+            .rejected(.tensor("x.zero", index: 2), "finite")),
     ]
 
     /// 4 rows of 16 columns of 4 bits.
@@ -99,7 +99,7 @@ extension Attack {
         Attack(
             "FP8 with a scale that is not a number",
             float8Layer.replacing("x.weight_scale", by: TensorFile.floats([1, .nan, 3, 4], [4, 1])).encoded,
-            .refused(.tensor("x.weight_scale", index: 1), "finite")),
+            .rejected(.tensor("x.weight_scale", index: 1), "finite")),
         Attack("MXFP4 as it is", mxfp4Layer.encoded, .accepted),
         bad(
             "MXFP4 with scales of one row", mxfp4Layer, "_scales", TensorFile.bytes([1, 2], [1, 2]), at: "_blocks",

@@ -7,7 +7,7 @@ extension Attack {
 
     private static func sound(_ name: String, _ file: TensorFile) -> Attack { Attack(name, file.encoded, .accepted) }
 
-    /// A layer with a part replaced, or without it, that is refused at a tensor.
+    /// A layer with a part replaced, or without it, that is rejected at a tensor.
     static func bad(
         _ name: String, _ file: TensorFile, _ part: String, _ tensor: (String, [Int], [UInt8])?,
         at place: String? = nil,
@@ -15,7 +15,7 @@ extension Attack {
     ) -> Attack {
         Attack(
             name, file.replacing("x\(part)", by: tensor.map { (type: $0.0, shape: $0.1, bytes: $0.2) }).encoded,
-            .refused(.tensor("x\(place ?? part)", index: nil), words))
+            .rejected(.tensor("x\(place ?? part)", index: nil), words))
     }
 
     private static func words(_ count: Int, _ value: Int32 = 0x1234_5678) -> [Int32] {
@@ -48,11 +48,11 @@ extension Attack {
         Attack(
             "GPTQ with a group of -1",
             gptqLayer.replacing("x.g_idx", by: TensorFile.words((0..<32).map { $0 == 3 ? -1 : 0 })).encoded,
-            .refused(.tensor("x.g_idx", index: 3), "is -1, but there are 2 groups")),
+            .rejected(.tensor("x.g_idx", index: 3), "is -1, but there are 2 groups")),
         Attack(
             "GPTQ with a group of 2^31 - 1",
             gptqLayer.replacing("x.g_idx", by: TensorFile.words((0..<32).map { $0 == 0 ? .max : 0 })).encoded,
-            .refused(.tensor("x.g_idx", index: 0), "but there are 2 groups")),
+            .rejected(.tensor("x.g_idx", index: 0), "but there are 2 groups")),
         bad(
             "GPTQ with groups of no columns", gptqLayer, ".g_idx", TensorFile.words([]), at: ".qweight", "are not of 2"),
         bad(
@@ -73,13 +73,13 @@ extension Attack {
         Attack(
             "GPTQ with a scale that is not a number",
             gptqLayer.replacing("x.scales", by: TensorFile.halves(halves(15) + [0x7E00], [2, 8])).encoded,
-            .refused(.tensor("x.scales", index: 15), "scales have to be finite")),
+            .rejected(.tensor("x.scales", index: 15), "scales have to be finite")),
         Attack(
             "GPTQ with a layout of a number", gptqLayer.configured(#"{"checkpoint_format":7}"#).encoded,
-            .refused(.field("quantization_config.checkpoint_format"), "expected a string")),
+            .rejected(.field("quantization_config.checkpoint_format"), "expected a string")),
         Attack(
             "a method that is a list", gptqLayer.configured(#"{"quant_method":["gptq"]}"#).encoded,
-            .refused(.field("quantization_config.quant_method"), "expected a string")),
+            .rejected(.field("quantization_config.quant_method"), "expected a string")),
     ]
 
     private static let awqLayer = TensorFile(
@@ -130,14 +130,14 @@ extension Attack {
         Attack(
             "bitsandbytes with another table",
             nestedLayer.replacing("x.weight.quant_map", by: TensorFile.floats(entries.map { $0 / 2 })).encoded,
-            .refused(.tensor("x.weight.quant_map", index: 0), "NF4 has -1.0 there")),
+            .rejected(.tensor("x.weight.quant_map", index: 0), "NF4 has -1.0 there")),
         bad(
             "bitsandbytes with a table of 15", nestedLayer, ".weight.quant_map",
             TensorFile.floats(Array(entries.dropLast())), "expected F32 [16]"),
         Attack(
             "bitsandbytes with a table of NaN",
             nestedLayer.replacing("x.weight.quant_map", by: TensorFile.floats(entries.dropLast() + [.nan])).encoded,
-            .refused(.tensor("x.weight.quant_map", index: 15), "finite")),
+            .rejected(.tensor("x.weight.quant_map", index: 15), "finite")),
         bad(
             "bitsandbytes with no scales of scales", nestedLayer, ".weight.nested_absmax", TensorFile.floats([]),
             "expected 1 scales of scales"),
@@ -145,13 +145,13 @@ extension Attack {
             "bitsandbytes with a product of scales that overflows",
             nestedLayer.replacing("x.weight.nested_absmax", by: TensorFile.floats([3e38])).replacing(
                 "x.weight.nested_quant_map", by: TensorFile.floats([Float](repeating: 1000, count: 256))
-            ).encoded, .refused(.tensor("x.weight.nested_absmax", index: nil), "not finite")),
+            ).encoded, .rejected(.tensor("x.weight.nested_absmax", index: nil), "not finite")),
     ]
 
     private static func stated(_ name: String, _ text: String, _ words: String) -> Attack {
         Attack(
             "bitsandbytes with \(name)", nestedLayer.replacing("x\(mark)", by: state(text)).encoded,
-            .refused(.tensor("x\(mark)", index: nil), words))
+            .rejected(.tensor("x\(mark)", index: nil), words))
     }
 
     private static let bitsandbytesStates: [Attack] = [
@@ -164,7 +164,7 @@ extension Attack {
             "bitsandbytes of 2^31 x 2^31 weights",
             nestedLayer.replacing(
                 "x\(mark)", by: state(#"{"blocksize":32,"shape":[2147483648,2147483648]}"#)
-            ).encoded, .refused(.tensor("x.weight", index: nil), "bytes")),
+            ).encoded, .rejected(.tensor("x.weight", index: nil), "bytes")),
         stated("2^63 rows", #"{"blocksize":32,"shape":[9223372036854775808,1]}"#, "expected an integer"),
         stated("blocks of 0", #"{"blocksize":0,"shape":[2,48]}"#, "outside"),
         stated("blocks of a text", #"{"blocksize":"64","shape":[2,48]}"#, "expected an integer"),

@@ -24,8 +24,8 @@ extension Attack {
             return Array(([begin] + lines + ["-----END SSH SIGNATURE-----"]).joined(separator: "\n").utf8)
                 + Array(after.utf8)
         }
-        func refused(_ words: String, at offset: UInt64? = nil) -> Verdict {
-            .refused(offset.map { .offset($0) }, words)
+        func rejected(_ words: String, at offset: UInt64? = nil) -> Verdict {
+            .rejected(offset.map { .offset($0) }, words)
         }
         let manifest = String(repeating: "ab", count: 32)
         func stated(_ statement: String) -> [UInt8] { armored(body(), after: "\n\(statement)\n") }
@@ -36,58 +36,58 @@ extension Attack {
             Attack("sound", armored(body()), .accepted),
             Attack("with a name", statement(#","name":"m""#), .accepted),
             Attack("with a name and a version", statement(#","name":"m","version":9007199254740991"#), .accepted),
-            Attack("a version alone", statement(#","version":1"#), .refused(.field("version"), "without a name")),
-            Attack("the version 0", statement(#","name":"m","version":0"#), .refused(.field("version"), "0")),
-            Attack("a negative version", statement(#","name":"m","version":-1"#), .refused(.field("version"), "-1")),
+            Attack("a version alone", statement(#","version":1"#), .rejected(.field("version"), "without a name")),
+            Attack("the version 0", statement(#","name":"m","version":0"#), .rejected(.field("version"), "0")),
+            Attack("a negative version", statement(#","name":"m","version":-1"#), .rejected(.field("version"), "-1")),
             Attack(
                 "a version of 2^53", statement(#","name":"m","version":9007199254740992"#),
-                .refused(.field("version"), "9007199254740992")),
+                .rejected(.field("version"), "9007199254740992")),
             Attack(
-                "a version of text", statement(#","name":"m","version":"1""#), .refused(.field("version"), "string")),
+                "a version of text", statement(#","name":"m","version":"1""#), .rejected(.field("version"), "string")),
             Attack(
-                "two versions", statement(#","name":"m","version":1,"version":2"#), refused("occurs twice", at: 140)),
-            Attack("no name", statement(#","name":"""#), .refused(.field("name"), "1 to 100 bytes")),
+                "two versions", statement(#","name":"m","version":1,"version":2"#), rejected("occurs twice", at: 140)),
+            Attack("no name", statement(#","name":"""#), .rejected(.field("name"), "1 to 100 bytes")),
             Attack(
-                "a name with a NUL", statement(#","name":"a\u0000""#), .refused(.field("name"), "control characters")),
+                "a name with a NUL", statement(#","name":"a\u0000""#), .rejected(.field("name"), "control characters")),
             Attack(
                 "a long name", statement(#","name":"\#(String(repeating: "m", count: 101))""#),
-                .refused(.field("name"), "101")),
+                .rejected(.field("name"), "101")),
             Attack(
                 "another member", statement(#","name":"m","rollback":true"#),
-                .refused(.field("rollback"), "unknown field")),
-            Attack("a statement of another kind", statement("", type: "x@v1"), .refused(.field("_type"), "\"x@v1\"")),
+                .rejected(.field("rollback"), "unknown field")),
+            Attack("a statement of another kind", statement("", type: "x@v1"), .rejected(.field("_type"), "\"x@v1\"")),
             Attack(
                 "no manifest", stated(#"{"_type":"accelc-package-statement@v1"}"#),
-                .refused(.field("manifest"), "expected")),
-            Attack("a cut statement", stated("{\"_type\":"), .refused(.line(2, column: 1), "ends too early")),
-            Attack("two statements", stated("{}\n{}"), refused("expected -----BEGIN SSH")),
+                .rejected(.field("manifest"), "expected")),
+            Attack("a cut statement", stated("{\"_type\":"), .rejected(.line(2, column: 1), "ends too early")),
+            Attack("two statements", stated("{}\n{}"), rejected("expected -----BEGIN SSH")),
             Attack("without a line end", armored(body(), after: ""), .accepted),
-            Attack("empty", [], refused("is not an SSH signature")),
-            Attack("not text", [0xFF, 0xFE], refused("is not an SSH signature")),
-            Attack("too long", [UInt8](repeating: 0x41, count: 70000), refused("at most 65536 bytes")),
+            Attack("empty", [], rejected("is not an SSH signature")),
+            Attack("not text", [0xFF, 0xFE], rejected("is not an SSH signature")),
+            Attack("too long", [UInt8](repeating: 0x41, count: 70000), rejected("at most 65536 bytes")),
             Attack(
                 "another armor", armored(body(), begin: "-----BEGIN PGP SIGNATURE-----"),
-                refused("expected -----BEGIN SSH")),
-            Attack("something behind", armored(body(), after: "\nmore"), refused("expected -----BEGIN SSH")),
+                rejected("expected -----BEGIN SSH")),
+            Attack("something behind", armored(body(), after: "\nmore"), rejected("expected -----BEGIN SSH")),
             Attack(
                 "not base64", Array("-----BEGIN SSH SIGNATURE-----\nA*==\n-----END SSH SIGNATURE-----\n".utf8),
-                refused("not base64")),
-            Attack("no content", armored([]), refused("6 bytes are expected", at: 0)),
-            Attack("another magic", armored(body(magic: "SSHSIX")), refused("does not begin with SSHSIG")),
-            Attack("a later version", armored(body(version: [0, 0, 0, 2])), refused("of version 2, expected 1")),
-            Attack("another namespace", armored(body(namespace: "file")), refused("for \"file\"")),
-            Attack("an empty namespace", armored(body(namespace: "")), refused("for \"\"")),
+                rejected("not base64")),
+            Attack("no content", armored([]), rejected("6 bytes are expected", at: 0)),
+            Attack("another magic", armored(body(magic: "SSHSIX")), rejected("does not begin with SSHSIG")),
+            Attack("a later version", armored(body(version: [0, 0, 0, 2])), rejected("of version 2, expected 1")),
+            Attack("another namespace", armored(body(namespace: "file")), rejected("for \"file\"")),
+            Attack("an empty namespace", armored(body(namespace: "")), rejected("for \"\"")),
             Attack(
                 "a namespace with a NUL", armored(body(namespace: "accelc-package@v1\0")),
-                refused("says nothing of a package")),
-            Attack("an unknown hash", armored(body(hash: "md5")), refused("unknown hash \"md5\"")),
-            Attack("an empty signature", armored(body(signature: [])), refused("or it is empty")),
-            Attack("bytes behind", armored(body() + [0]), refused("something behind it")),
-            Attack("cut", armored(Array(body().dropLast(1))), refused("bytes are expected here", at: 104)),
-            Attack("a key of no type", armored(body(key: [0, 0])), refused("4 bytes are expected", at: 0)),
+                rejected("says nothing of a package")),
+            Attack("an unknown hash", armored(body(hash: "md5")), rejected("unknown hash \"md5\"")),
+            Attack("an empty signature", armored(body(signature: [])), rejected("or it is empty")),
+            Attack("bytes behind", armored(body() + [0]), rejected("something behind it")),
+            Attack("cut", armored(Array(body().dropLast(1))), rejected("bytes are expected here", at: 104)),
+            Attack("a key of no type", armored(body(key: [0, 0])), rejected("4 bytes are expected", at: 0)),
             Attack(
                 "a length of 2^32-1", armored(Array("SSHSIG".utf8) + [0, 0, 0, 1, 255, 255, 255, 255]),
-                refused("4294967295 bytes are expected", at: 14)),
+                rejected("4294967295 bytes are expected", at: 14)),
         ]
     }()
 

@@ -40,7 +40,7 @@ struct TokenizerFuzzTests {
         }
     }
 
-    @Test("damaged documents are read or refused", arguments: names)
+    @Test("damaged documents are read or rejected", arguments: names)
     func documents(name: String) throws {
         let original = try MappedFile("\(Self.folder)/\(name)").bytes.withBytes { Array($0) }
         var random = Random(state: UInt64(name.utf8.count))

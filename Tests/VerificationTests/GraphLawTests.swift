@@ -88,8 +88,8 @@ struct GraphLawTests {
         #expect(report.exitStatus == .success, "\(report.terminal())")
     }
 
-    @Test("of format 2 is refused with the sentence that the model has to be converted again")
-    func refused() throws {
+    @Test("of format 2 is rejected with the sentence that the model has to be converted again")
+    func rejected() throws {
         let path = Fixtures.path("packages/format_2.0")
         #expect(AcceleratorPackage.looksLikePackage(at: path))
         let error = try #require(throws: FormatError.self) { try AcceleratorPackage(at: path) }

@@ -43,7 +43,7 @@ struct ReportTests {
         #expect(try JSONSchema(named: "report.schema.json").violations(of: report.json) == [])
     }
 
-    @Test("The schema refuses a report with a field too many or too few")
+    @Test("The schema rejects a report with a field too many or too few")
     func strictSchema() throws {
         let schema = try JSONSchema(named: "report.schema.json")
         guard case .object(let members) = try report().json else { return }

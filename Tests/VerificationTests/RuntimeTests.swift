@@ -100,8 +100,8 @@ struct RuntimeTests {
         func run(_ runtime: ModelRuntime, in folder: String, runs: Int) throws -> String? { try run(folder) }
     }
 
-    @Test("A model that no format of the runtime is, and a missing model, are refused before anything runs")
-    func refused() throws {
+    @Test("A model that no format of the runtime is, and a missing model, are rejected before anything runs")
+    func rejected() throws {
         let source = try ModelFormats.open(Fixtures.path("qwen3_small"))
         let driver = Driver { _ in "must not run" }
         let subject = Subject.runtime(RuntimeSubject(source, runtime: .llama, driver: driver))

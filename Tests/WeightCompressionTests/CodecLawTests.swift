@@ -73,7 +73,7 @@ struct CodecLawTests {
         }
     }
 
-    @Test("a tensor without elements is stored, or refused, at once, whatever its other sizes are", arguments: names)
+    @Test("a tensor without elements is stored, or rejected, at once, whatever its other sizes are", arguments: names)
     func empty(name: String) throws {
         for shape in [[1 << 48, 0], [0, 1 << 48], [3, 1 << 40, 0]] as [Shape] {
             let source = StoredTensor(name: "w", floats: [], shape: shape)
@@ -85,7 +85,7 @@ struct CodecLawTests {
         }
     }
 
-    @Test("huge weights are stored finitely; what float16 cannot scale is refused by name", arguments: names)
+    @Test("huge weights are stored finitely; what float16 cannot scale is rejected by name", arguments: names)
     func huge(name: String) throws {
         for codec in EveryCodec.options(of: name) {
             for source in OddTensor.huge.map(\.tensor) {
@@ -107,7 +107,7 @@ struct CodecLawTests {
         }
     }
 
-    @Test("a weight that is not finite is refused, with tensor and index", arguments: names)
+    @Test("a weight that is not finite is rejected, with tensor and index", arguments: names)
     func notFinite(name: String) {
         for codec in EveryCodec.options(of: name) {
             for (odd, index) in OddTensor.notFinite {
@@ -160,7 +160,7 @@ struct CodecLawTests {
         #expect(changes > 20)
     }
 
-    @Test("any bytes of the right sizes are refused or decode to something", arguments: names)
+    @Test("any bytes of the right sizes are rejected or decode to something", arguments: names)
     func anyBytes(name: String) throws {
         var generator = SeededGenerator(seed: 8)
         for codec in EveryCodec.options(of: name) {

@@ -23,7 +23,7 @@ struct Float8Tests {
         }
     }
 
-    @Test("codes of infinities and of NaN are refused, and all others are read", arguments: ["e4m3", "e5m2"])
+    @Test("codes of infinities and of NaN are rejected, and all others are read", arguments: ["e4m3", "e5m2"])
     func corruption(name: String) throws {
         let codec = try Codecs.codec("float8:type=\(name)")
         let type = name == "e4m3" ? Float8.e4m3 : .e5m2
@@ -32,18 +32,18 @@ struct Float8Tests {
             return try CompressedTensor(
                 name: "w", elementType: .float32, shape: [1, 3], codec: codec, sections: sections)
         }
-        var refused = 0
+        var rejected = 0
         for code in 0...255 as ClosedRange<UInt8> {
             let value = type.values[Int(code)]
             if value.isFinite {
                 #expect(try weight(code).floats() == [0, value, 0])
                 continue
             }
-            refused += 1
+            rejected += 1
             let error = try #require(throws: FormatError.self) { try weight(code) }
             #expect(error.reason.contains("a code that is no finite number"), "\(code)")
         }
-        #expect(refused == (name == "e4m3" ? 2 : 8))
+        #expect(rejected == (name == "e4m3" ? 2 : 8))
     }
 
     @Test("what shares a scale: a row, the tensor, or 128 x 128 weights, smaller ones at the edges")

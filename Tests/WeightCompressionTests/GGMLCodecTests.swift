@@ -116,7 +116,7 @@ struct GGMLCodecTests {
         }
     }
 
-    @Test("methods that the types do not have are refused")
+    @Test("methods that the types do not have are rejected")
     func methods() {
         for specification in ["q4_k:method=gptq", "q8_0:method=weighted", "iq4_nl:method=awq", "tq1_0:fit=mse"] {
             #expect(throws: RequestError.self) { try Codecs.codec(specification) }

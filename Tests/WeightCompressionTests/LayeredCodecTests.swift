@@ -125,7 +125,7 @@ struct LayeredCodecTests {
         #expect(swapped.codec.violation(0..<32, of: swapped, source: source) != nil)
     }
 
-    @Test("slots beyond the columns are padding, and fewer than the columns are refused")
+    @Test("slots beyond the columns are padding, and fewer than the columns are rejected")
     func slots() throws {
         let source = StoredTensor(name: "w", floats: [1, 2, 3, 4, 5, 6], shape: [2, 3])
         let codec = try Codecs.codec("permuted:slots=5+float32")
@@ -149,7 +149,7 @@ struct LayeredCodecTests {
     }
 
     @Test(
-        "indices out of range are refused when a weight is opened",
+        "indices out of range are rejected when a weight is opened",
         arguments: [
             ("sparse+int8", "starts", 4, UInt8(0xFF)), ("sparse+int8", "starts", 0, 1),
             ("sparse+int8", "mask", 5, 0x10),
@@ -182,7 +182,7 @@ struct LayeredCodecTests {
     }
 
     @Test(
-        "specifications around each other that make no sense are refused",
+        "specifications around each other that make no sense are rejected",
         arguments: [
             ("int8+sparse", "takes no inner scheme"), ("sparse:target=0.5,threshold=0.1+int8", "one pruning rule"),
             ("sparse:target=1.5+int8", "a number between 0 and 1"), ("sparse:pattern=4:2+int8", "N:M"),
@@ -190,7 +190,7 @@ struct LayeredCodecTests {
             ("sparse+sparse+sparse+int8", "at most 3"), ("sparse+imt8", "int8"),
             ("outliers:share=0+int4", "a number between 0 and 1"),
         ])
-    func refusals(specification: String, part: String) {
+    func rejections(specification: String, part: String) {
         let error = #expect(throws: RequestError.self) { try Codecs.codec(specification) }
         #expect(error?.description.contains(part) == true, "\(String(describing: error))")
     }

@@ -75,7 +75,7 @@ struct MLXGridTests {
             let weight = try CompressedTensor.compressing(source, with: codec, threads: 1).tensor
             #expect(weight.codec.values["type"] == scales)
             #expect(weight.codec.values.request == codec.values.request)
-            // Sections whose scales are of no known type are refused.
+            // Sections whose scales are of no known type are rejected.
             #expect(throws: FormatError.self) {
                 try CompressedTensor(
                     name: "w", elementType: source.elementType, shape: source.shape, codec: codec,

@@ -39,7 +39,7 @@ struct MicroscaledTests {
         }
     }
 
-    @Test("corrupt scales are refused", arguments: ["mxfp4", "mxfp8", "nvfp4"])
+    @Test("corrupt scales are rejected", arguments: ["mxfp4", "mxfp8", "nvfp4"])
     func corrupt(name: String) throws {
         let source = StoredTensor(name: "w", floats: OddTensor.normal(64, seed: 3), shape: [2, 32])
         let weight = try CompressedTensor.compressing(source, with: Codecs.codec(name), threads: 1).tensor

@@ -99,7 +99,7 @@ struct PackingTests {
         for (entry, quantile) in zip(NF4Codec.table, expected) { #expect(abs(Double(entry) - quantile) < 1e-6) }
     }
 
-    @Test("float types: their own bytes; what is too large is refused")
+    @Test("float types: their own bytes; what is too large is rejected")
     func floats() throws {
         let float16 = try bytes("float16", [2], [1, -2])
         #expect(float16 == [[0, 0x3C, 0, 0xC0]])

@@ -39,7 +39,7 @@ struct RecipeTests {
     }
 
     @Test("what a codec objects to is stored as it is, with the reason")
-    func refusalReason() throws {
+    func rejectionReason() throws {
         let recipe = try recipe(#"{"default": "palette"}"#)
         let choice = recipe.choice(for: tensor("bias", [7]), readBy: ["add"])
         #expect(choice.codec.specification == "stored")
@@ -100,7 +100,7 @@ struct RecipeTests {
             (#"{"default": "int8", "rules": [{"atLeast": -1, "compress": "int8"}]}"#, "rules[0].atLeast"),
             (#"{"default": "int8", "rules": [{"atleast": 1, "compress": "int8"}]}"#, "rules[0]"),
         ])
-    func refusals(text: String, field: String) {
+    func rejections(text: String, field: String) {
         let error = #expect(throws: FormatError.self) { try recipe(text) }
         guard case .field(let place) = error?.location else {
             Issue.record("no field is named: \(String(describing: error))")
@@ -122,7 +122,7 @@ struct RecipeTests {
         #expect(try JSONSchema(named: "recipe.schema.json").violations(of: json) == [])
     }
 
-    @Test("the schema refuses what the reader refuses")
+    @Test("the schema rejects what the reader rejects")
     func schema() throws {
         let schema = try JSONSchema(named: "recipe.schema.json")
         for (text, isGood) in [
@@ -139,7 +139,7 @@ struct RecipeTests {
     }
 
     @Test(
-        "specifications that make no sense are refused, with what there is",
+        "specifications that make no sense are rejected, with what there is",
         arguments: [
             ("palete", "did you mean \"palette\"?"), ("q3_0", "unknown scheme \"q3_0\""),
             ("int8:axes=channel", "did you mean \"axis\"?"),

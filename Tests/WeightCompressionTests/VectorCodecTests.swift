@@ -32,7 +32,7 @@ struct VectorCodecTests {
     }
 
     @Test("a table has an entry for every code and whole values in it")
-    func refusals() {
+    func rejections() {
         let error = #expect(throws: RequestError.self) { try Codecs.codec("vector:bits=6,size=4") }
         #expect(error?.description.contains("not a multiple") == true)
     }

@@ -118,7 +118,7 @@ def expected(kind, folder):
 def accelc(*words):
     done = subprocess.run([ACCELC, *map(str, words), "--quiet"], capture_output=True, text=True)
     if done.returncode:
-        raise configurations.Refused(done.stderr.strip())
+        raise configurations.Rejected(done.stderr.strip())
     return done.stdout
 
 
@@ -192,8 +192,8 @@ def main():
                 words = f"{title}{' ' + '.'.join(path) + f' {other}' if path else ''}"
                 try:
                     figure, names, theirs = compare(kind, folder, scratch)
-                except configurations.Refused as refusal:
-                    rows.append((words, f"rejected: {str(refusal)[-120:]}", False))
+                except configurations.Rejected as rejection:
+                    rows.append((words, f"rejected: {str(rejection)[-120:]}", False))
                     continue
                 plain = theirs if plain is None else plain
                 inert = path and all(torch.equal(value, plain[name]) for name, value in theirs.items())

@@ -1,8 +1,8 @@
-"""accelc on ambiguous and odd configurations against transformers: the same outputs, or a refusal where that is the answer.
+"""accelc on ambiguous and odd configurations against transformers: the same outputs, or a rejection where that is the answer.
 
 usage: configurations.py ACCELC [MINILM] [CASE...]
 Each case is a tiny model with seeded weights whose config.json or tensors are changed by hand. What transformers loads and what
-accelc converts have to agree to 90 dB; where a case is to be refused, accelc has to name the field or tensor.
+accelc converts have to agree to 90 dB; where a case is to be rejected, accelc has to name the field or tensor.
 """
 
 import json
@@ -89,10 +89,10 @@ GONE = object()
 
 
 class Case:
-    def __init__(self, name, kind, base, fields=None, tensors=None, refused=None, built=None):
+    def __init__(self, name, kind, base, fields=None, tensors=None, rejected=None, built=None):
         self.name, self.kind, self.base = name, kind, base
         # fields: what replaces those of config.json (GONE: removed); built: what the model was built with besides.
-        self.fields, self.tensors, self.refused, self.built = fields or {}, tensors, refused, built or {}
+        self.fields, self.tensors, self.rejected, self.built = fields or {}, tensors, rejected, built or {}
 
 
 CASES = [
@@ -100,8 +100,8 @@ CASES = [
     Case("tied, and another head", "LlamaForCausalLM", SMALL, {"tie_word_embeddings": True}, swap(WORDS, HEAD), built={"tie_word_embeddings": True}),
     Case("tied, and the same head", "LlamaForCausalLM", SMALL, {}, copy(WORDS, HEAD), built={"tie_word_embeddings": True}),
     Case("tied, and the head alone", "LlamaForCausalLM", SMALL, {}, rename(WORDS, HEAD), built={"tie_word_embeddings": True}),
-    Case("not tied, the head alone", "LlamaForCausalLM", SMALL, {}, lambda t: t.pop(WORDS), refused="embed_tokens.weight"),
-    Case("not tied, no head", "LlamaForCausalLM", SMALL, {}, lambda t: t.pop(HEAD), refused="lm_head.weight"),
+    Case("not tied, the head alone", "LlamaForCausalLM", SMALL, {}, lambda t: t.pop(WORDS), rejected="embed_tokens.weight"),
+    Case("not tied, no head", "LlamaForCausalLM", SMALL, {}, lambda t: t.pop(HEAD), rejected="lm_head.weight"),
     Case("Gemma tied, and another head", "GemmaForCausalLM", dict(SMALL, head_dim=8), {}, swap(WORDS, HEAD)),
     Case("BERT tied, and another head", "BertForMaskedLM", BERT, {},
          swap("bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight")),
@@ -129,11 +129,11 @@ CASES = [
          rename("model.decoder.embed_tokens.weight", "proj_out.weight")),
     # two names of one tensor
     Case("two spellings, equal", "LlamaForCausalLM", SMALL, {}, copy(WORDS, "embed_tokens.weight")),
-    Case("two spellings, different", "LlamaForCausalLM", SMALL, {}, swap(WORDS, "embed_tokens.weight"), refused="embed_tokens.weight"),
+    Case("two spellings, different", "LlamaForCausalLM", SMALL, {}, swap(WORDS, "embed_tokens.weight"), rejected="embed_tokens.weight"),
     Case("two spellings of BERT, different", "BertForSequenceClassification", BERT, {},
-         swap("bert.encoder.layer.0.output.dense.bias", "encoder.layer.0.output.dense.bias"), refused="output.dense.bias"),
+         swap("bert.encoder.layer.0.output.dense.bias", "encoder.layer.0.output.dense.bias"), rejected="output.dense.bias"),
     Case("gamma beside weight, different", "BertModel", BERT, {},
-         swap("embeddings.LayerNorm.weight", "embeddings.LayerNorm.gamma"), refused="LayerNorm.gamma"),
+         swap("embeddings.LayerNorm.weight", "embeddings.LayerNorm.gamma"), rejected="LayerNorm.gamma"),
     # GPT-2
     Case("GPT-2", "GPT2LMHeadModel", GPT2, {}),
     Case("GPT-2 with an inner width", "GPT2LMHeadModel", GPT2, {}, built={"n_inner": 40}),
@@ -143,7 +143,7 @@ CASES = [
     Case("GPT-2, tied, and another head", "GPT2LMHeadModel", GPT2, {}, swap("transformer.wte.weight", HEAD)),
     Case("GPT-2, not tied", "GPT2LMHeadModel", GPT2, {}, built={"tie_word_embeddings": False}),
     Case("GPT-2 by other names", "GPT2LMHeadModel", GPT2, {"hidden_size": 24, "num_hidden_layers": 2}),
-    Case("GPT-2 with cross attention", "GPT2LMHeadModel", GPT2, {"add_cross_attention": True}, refused="add_cross_attention"),
+    Case("GPT-2 with cross attention", "GPT2LMHeadModel", GPT2, {"add_cross_attention": True}, rejected="add_cross_attention"),
     # CLIP's early configurations
     Case("CLIP with text_config_dict", "CLIPModel", CLIP, {
         "text_config": dict(CLIP["text_config"], hidden_act="relu", eos_token_id=7), "text_config_dict": CLIP["text_config"]}),
@@ -155,7 +155,7 @@ CASES = [
     Case("CLIP with null in place of a dict", "CLIPModel", CLIP, {"text_config_dict": None, "vision_config_dict": None}),
     Case("CLIP with a text_config_dict alone", "CLIPModel", CLIP, {"text_config": GONE, "text_config_dict": CLIP["text_config"]}),
     # rotary embeddings
-    Case("a string in place of rope_scaling", "LlamaForCausalLM", SMALL, {"rope_scaling": "linear"}, refused="rope_scaling"),
+    Case("a string in place of rope_scaling", "LlamaForCausalLM", SMALL, {"rope_scaling": "linear"}, rejected="rope_scaling"),
     Case("rope_scaling beside rope_parameters", "LlamaForCausalLM", SMALL, {
         "rope_scaling": {"rope_type": "linear", "factor": 4.0}, "rope_parameters": rope("linear", factor=2.0)}),
     Case("an empty rope_scaling beside rope_parameters", "LlamaForCausalLM", SMALL, {
@@ -168,7 +168,7 @@ CASES = [
     Case("a share of heads in Llama", "LlamaForCausalLM", SMALL, {"partial_rotary_factor": 0.5}),
     Case("a share of heads in Llama's rope_parameters", "LlamaForCausalLM", SMALL, {"rope_parameters": rope(partial_rotary_factor=0.5)}),
     Case("a share of heads in Llama, linear", "LlamaForCausalLM", SMALL, {
-        "partial_rotary_factor": 0.5, "rope_parameters": rope("linear", factor=2.0)}, refused="partial_rotary_factor"),
+        "partial_rotary_factor": 0.5, "rope_parameters": rope("linear", factor=2.0)}, rejected="partial_rotary_factor"),
     Case("a share of heads, proportional", "LlamaForCausalLM", SMALL, {
         "partial_rotary_factor": 0.7, "rope_parameters": rope("proportional", factor=2.0)}),
     Case("a share of heads in Mistral", "MistralForCausalLM", SMALL, {"partial_rotary_factor": 0.5}),
@@ -177,12 +177,12 @@ CASES = [
     Case("a share of heads in Gemma", "GemmaForCausalLM", dict(SMALL, head_dim=8), {"partial_rotary_factor": 0.5}),
     Case("a share of heads in Gemma 3", "Gemma3ForCausalLM", GEMMA3, {"partial_rotary_factor": 0.5}),
     Case("a share of heads in Phi-3", "Phi3ForCausalLM", SMALL, {"partial_rotary_factor": 0.67, "rope_parameters": GONE, "rope_theta": 90.0}),
-    Case("Phi-3, linear", "Phi3ForCausalLM", SMALL, {"rope_parameters": rope("linear", factor=2.0)}, refused="rope_type"),
+    Case("Phi-3, linear", "Phi3ForCausalLM", SMALL, {"rope_parameters": rope("linear", factor=2.0)}, rejected="rope_type"),
     Case("Phi-3, the first length outside", "Phi3ForCausalLM", SMALL, {
         "original_max_position_embeddings": 5, "rope_parameters": rope("longrope", original_max_position_embeddings=40, **LONG)}),
     Case("Phi-3, the first length inside alone", "Phi3ForCausalLM", SMALL, {
         "original_max_position_embeddings": GONE, "rope_parameters": rope("longrope", original_max_position_embeddings=5, **LONG)},
-        refused="original_max_position_embeddings"),
+        rejected="original_max_position_embeddings"),
     Case("Phi-3, no first length", "Phi3ForCausalLM", SMALL, {
         "original_max_position_embeddings": GONE, "rope_parameters": rope("longrope", **LONG)}),
     Case("Phi-3 by an old name", "Phi3ForCausalLM", SMALL, {
@@ -196,18 +196,18 @@ CASES = [
     Case("yarn with one mscale", "LlamaForCausalLM", SMALL, {
         "rope_parameters": rope("yarn", factor=4.0, original_max_position_embeddings=16, mscale=0.7)}),
     Case("rope_parameters by layer types in Qwen 2", "Qwen2ForCausalLM", SMALL, {
-        "rope_parameters": {"full_attention": rope(theta=50.0)}}, refused="full_attention"),
+        "rope_parameters": {"full_attention": rope(theta=50.0)}}, rejected="full_attention"),
     Case("rope_parameters by layer types in Llama", "LlamaForCausalLM", SMALL, {
-        "rope_parameters": {"full_attention": rope(theta=50.0)}}, refused="full_attention"),
-    Case("flat rope_parameters in Gemma 3", "Gemma3ForCausalLM", GEMMA3, {"rope_parameters": rope("linear", factor=8.0)}, refused="rope_parameters."),
-    Case("flat rope_parameters in ModernBERT", "ModernBertForMaskedLM", MODERN, {"rope_parameters": rope()}, refused="rope_parameters."),
+        "rope_parameters": {"full_attention": rope(theta=50.0)}}, rejected="full_attention"),
+    Case("flat rope_parameters in Gemma 3", "Gemma3ForCausalLM", GEMMA3, {"rope_parameters": rope("linear", factor=8.0)}, rejected="rope_parameters."),
+    Case("flat rope_parameters in ModernBERT", "ModernBertForMaskedLM", MODERN, {"rope_parameters": rope()}, rejected="rope_parameters."),
     Case("Gemma 3 in the old dialect", "Gemma3ForCausalLM", GEMMA3, {
         "rope_parameters": GONE, "rope_theta": 300.0, "rope_local_base_freq": 40.0, "rope_scaling": {"rope_type": "linear", "factor": 8.0}}),
     Case("Gemma 3, rope_scaling beside rope_parameters", "Gemma3ForCausalLM", GEMMA3, {
         "rope_scaling": {"factor": 4.0},
         "rope_parameters": {"full_attention": rope("linear", factor=2.0), "sliding_attention": rope(theta=40.0)}}),
     Case("Gemma 3, type in rope_scaling", "Gemma3ForCausalLM", GEMMA3, {
-        "rope_parameters": GONE, "rope_scaling": {"type": "linear", "factor": 8.0}}, refused="rope_scaling.type"),
+        "rope_parameters": GONE, "rope_scaling": {"type": "linear", "factor": 8.0}}, rejected="rope_scaling.type"),
     Case("Gemma 3, yarn that is not truncated", "Gemma3ForCausalLM", GEMMA3, {"rope_parameters": {
         "full_attention": rope("yarn", factor=4.0, original_max_position_embeddings=100, truncate=False), "sliding_attention": rope(theta=40.0)}}),
     Case("Gemma 3, truncate beside layer types", "Gemma3ForCausalLM", GEMMA3, {"rope_parameters": {
@@ -217,14 +217,14 @@ CASES = [
     Case("Gemma 3, a pattern", "Gemma3ForCausalLM", GEMMA3, {"sliding_window_pattern": 2, "layer_types": GONE}),
     # layers
     Case("an unknown layer type in ModernBERT", "ModernBertForMaskedLM", MODERN, {
-        "layer_types": ["full_attention", "chunked_attention", "sliding_attention"]}, refused="layer_types[1]"),
-    Case("too few layer types in ModernBERT", "ModernBertForMaskedLM", MODERN, {"layer_types": ["full_attention"]}, refused="layer_types"),
+        "layer_types": ["full_attention", "chunked_attention", "sliding_attention"]}, rejected="layer_types[1]"),
+    Case("too few layer types in ModernBERT", "ModernBertForMaskedLM", MODERN, {"layer_types": ["full_attention"]}, rejected="layer_types"),
     Case("an old layer type in ModernBERT", "ModernBertForMaskedLM", MODERN, {
         "layer_types": ["attention", "sliding_attention", "attention"]}),
     Case("an old layer type in Qwen 2", "Qwen2ForCausalLM", SMALL, {"layer_types": ["attention", "full_attention"]}),
     Case("ModernBERT by the pattern", "ModernBertForMaskedLM", MODERN, {"layer_types": GONE, "global_attn_every_n_layers": 2}),
-    Case("sliding_window in ModernBERT", "ModernBertForMaskedLM", MODERN, {"sliding_window": 1}, refused="sliding_window"),
-    Case("an unknown pooling of ModernBERT", "ModernBertForSequenceClassification", MODERN, {"classifier_pooling": "max"}, refused="classifier_pooling"),
+    Case("sliding_window in ModernBERT", "ModernBertForMaskedLM", MODERN, {"sliding_window": 1}, rejected="sliding_window"),
+    Case("an unknown pooling of ModernBERT", "ModernBertForSequenceClassification", MODERN, {"classifier_pooling": "max"}, rejected="classifier_pooling"),
     Case("no window of Mistral", "MistralForCausalLM", SMALL, {"sliding_window": None}),
     Case("a window of Mistral", "MistralForCausalLM", SMALL, {"sliding_window": 3}),
     Case("a window of Qwen 2 that is not used", "Qwen2ForCausalLM", SMALL, {"sliding_window": 3, "max_window_layers": 0}),
@@ -233,20 +233,20 @@ CASES = [
     # synonyms and defaults
     Case("null key heads of Qwen 2", "Qwen2ForCausalLM", dict(SMALL, num_key_value_heads=4), {"num_key_value_heads": None}),
     Case("DistilBERT by other names", "DistilBertForMaskedLM", DISTILBERT, {"hidden_size": 24, "num_attention_heads": 4}),
-    Case("DistilBERT by contradicting names", "DistilBertForMaskedLM", DISTILBERT, {"num_attention_heads": 2}, refused="num_attention_heads"),
+    Case("DistilBERT by contradicting names", "DistilBertForMaskedLM", DISTILBERT, {"num_attention_heads": 2}, rejected="num_attention_heads"),
     Case("Whisper with num_hidden_layers", "WhisperForConditionalGeneration", WHISPER, {"num_hidden_layers": 1}),
-    Case("Whisper with contradicting heads", "WhisperForConditionalGeneration", WHISPER, {"num_attention_heads": 2}, refused="num_attention_heads"),
-    Case("wav2vec 2.0 with another number of feature layers", "Wav2Vec2ForCTC", WAV2VEC2, {"num_feat_extract_layers": 1}, refused="num_feat_extract_layers"),
+    Case("Whisper with contradicting heads", "WhisperForConditionalGeneration", WHISPER, {"num_attention_heads": 2}, rejected="num_attention_heads"),
+    Case("wav2vec 2.0 with another number of feature layers", "Wav2Vec2ForCTC", WAV2VEC2, {"num_feat_extract_layers": 1}, rejected="num_feat_extract_layers"),
     Case("Gemma's early gelu", "GemmaForCausalLM", dict(SMALL, head_dim=8), {"hidden_act": "gelu"}),
     Case("Gemma's early gelu beside its later name", "GemmaForCausalLM", dict(SMALL, head_dim=8), {
         "hidden_act": "gelu", "hidden_activation": "gelu_pytorch_tanh"}),
-    Case("Gemma with two activations", "GemmaForCausalLM", dict(SMALL, head_dim=8), {"hidden_activation": "relu"}, refused="hidden_activation"),
+    Case("Gemma with two activations", "GemmaForCausalLM", dict(SMALL, head_dim=8), {"hidden_activation": "relu"}, rejected="hidden_activation"),
     Case("Whisper with another activation", "WhisperForConditionalGeneration", WHISPER, {"activation_function": "relu"}),
     Case("scaled embeddings of Whisper", "WhisperForConditionalGeneration", WHISPER, {"scale_embedding": True}),
-    Case("BERT as a decoder", "BertForMaskedLM", BERT, {"is_decoder": True}, refused="is_decoder"),
-    Case("biases that Mistral does not have", "MistralForCausalLM", SMALL, {"attention_bias": True}, refused="attention_bias"),
-    Case("configurations by layer", "LlamaForCausalLM", SMALL, {"per_layer_config": {"1": {"rms_norm_eps": 0.5}}}, refused="per_layer_config"),
-    Case("a misspelled field", "LlamaForCausalLM", SMALL, {"rms_norm_epz": 0.5}, refused="rms_norm_epz"),
+    Case("BERT as a decoder", "BertForMaskedLM", BERT, {"is_decoder": True}, rejected="is_decoder"),
+    Case("biases that Mistral does not have", "MistralForCausalLM", SMALL, {"attention_bias": True}, rejected="attention_bias"),
+    Case("configurations by layer", "LlamaForCausalLM", SMALL, {"per_layer_config": {"1": {"rms_norm_eps": 0.5}}}, rejected="per_layer_config"),
+    Case("a misspelled field", "LlamaForCausalLM", SMALL, {"rms_norm_epz": 0.5}, rejected="rms_norm_epz"),
 ]
 
 
@@ -300,14 +300,14 @@ def inputs(case):
     return dict(input_ids=ids), ("decoder", step, f"batch=1,cache={TOKENS},tokens={TOKENS}"), "logits"
 
 
-class Refused(Exception):
+class Rejected(Exception):
     pass
 
 
 def run(accelc, *arguments):
     done = subprocess.run([accelc, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode:
-        raise Refused(done.stderr.strip())
+        raise Rejected(done.stderr.strip())
 
 
 def by_transformers(case, folder):
@@ -345,14 +345,14 @@ def judge(accelc, case, folder):
     build(case, folder)
     try:
         reference, theirs = by_transformers(case, folder), "loads it"
-    except Exception as error:  # whatever transformers throws is its refusal
+    except Exception as error:  # whatever transformers throws is its rejection
         reference, theirs = None, f"fails ({type(error).__name__}: {str(error).splitlines()[0][:60] if str(error) else ''})"
     try:
         value, ours = by_accelc(accelc, case, folder), "converts it"
-    except Refused as refusal:
-        value, ours = None, str(refusal)
-    if case.refused:
-        return (case.refused in ours and value is None), f"transformers {theirs}; accelc: {ours.splitlines()[-1][-150:]}"
+    except Rejected as rejection:
+        value, ours = None, str(rejection)
+    if case.rejected:
+        return (case.rejected in ours and value is None), f"transformers {theirs}; accelc: {ours.splitlines()[-1][-150:]}"
     if reference is None or value is None:
         return False, f"transformers {theirs}; accelc: {ours}"
     figure = sqnr(value, reference)
@@ -369,8 +369,8 @@ def everything(accelc, scratch):
         config.to_json_file(folder / "config.json", use_diff=False)
         try:
             run(accelc, "inspect", folder)
-        except Refused as refusal:
-            missed.append(f"{case.kind}: {refusal}")
+        except Rejected as rejection:
+            missed.append(f"{case.kind}: {rejection}")
     return missed
 
 

@@ -159,7 +159,7 @@ def main(accelc, minilm):
                 run = subprocess.run(command, capture_output=True, text=True)
                 seconds = time.perf_counter() - start
                 if scheme not in BEFORE_18 and target in ("iOS16", "iOS17"):
-                    check(run.returncode == 2 and "iOS18" in run.stderr, f"{name}: refused, with the alternative: {run.stderr.strip()[:150]}")
+                    check(run.returncode == 2 and "iOS18" in run.stderr, f"{name}: rejected, with the alternative: {run.stderr.strip()[:150]}")
                     continue
                 if run.returncode:
                     check(False, f"{name}: export exits with {run.returncode}: {run.stderr.strip()[:200]}")

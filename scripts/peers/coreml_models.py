@@ -76,15 +76,15 @@ def main(accelc, minilm=None):
                         try:
                             _, operators = coreml.weights_of(path)
                         except Exception as error:
-                            coreml.check(False, f"{label}: coremltools refuses it: {error!r:.250}")
+                            coreml.check(False, f"{label}: coremltools rejects it: {error!r:.250}")
                             continue
                         found = run(accelc, "verify", path, "--against", model, *golden)
                         graph, outputs = least(found.stdout)
                         size = coreml.size(path)
                         coreml.check(found.returncode == 0 and graph is not None, f"{label}: {operators} operators typed by coremltools, "
                                      f"{size / 1e6:.2f} MB, {graph} dB against the stored weights, {outputs} dB against the model {found.stderr[:120]}")
-    refused = len(rows)
-    print(f"  {refused} combinations are refused with the target that can: iOS 16 and 17 hold no states, functions, blocks or groups")
+    rejected = len(rows)
+    print(f"  {rejected} combinations are rejected with the target that can: iOS 16 and 17 hold no states, functions, blocks or groups")
     sys.exit(f"coreml_models: {len(coreml.failures)} checks failed" if coreml.failures else 0)
 
 

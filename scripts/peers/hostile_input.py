@@ -22,7 +22,7 @@ ACCELC = sys.argv[1] if len(sys.argv) == 3 else sys.exit(__doc__)
 
 
 class Verdicts:
-    """Ours may be stricter, never laxer; what is refused is refused with a known exit status and one line."""
+    """Ours may be stricter, never laxer; what is rejected is rejected with a known exit status and one line."""
 
     def __init__(self, what):
         self.what, self.count, self.accepted, self.stricter, self.failures = what, 0, 0, 0, 0
@@ -86,10 +86,10 @@ def configurations(scratch):
         path.write_bytes(content)
 
         def reference(_):
-            def refuse(word):
+            def reject(word):
                 raise ValueError(f"{word} is not JSON")
             try:
-                json.loads(content.decode("utf-8"), parse_constant=refuse)
+                json.loads(content.decode("utf-8"), parse_constant=reject)
             except (ValueError, RecursionError) as error:
                 return f"Python's json says: {error}"
 
@@ -191,7 +191,7 @@ def core_ml(scratch):
         def reference(output):
             try:
                 spec = coremltools.utils.load_spec(str(path))
-            except Exception as error:  # whatever it raises, it is a refusal
+            except Exception as error:  # whatever it raises, it is a rejection
                 return f"coremltools says: {str(error)[:200]}"
             if output is not None and spec.WhichOneof("Type") != "mlProgram":
                 return f"coremltools finds a {spec.WhichOneof('Type')}"

@@ -36,7 +36,7 @@ if len(sys.argv) not in (2, 3):
     sys.exit(__doc__)
 FIXTURES = HERE.parent.parent / "Tests/Fixtures"
 SOURCE = FIXTURES / "llama_bfloat16"
-# Decoders, and the refusal of those that mlx-lm's class cannot compute.
+# Decoders, and the rejection of those that mlx-lm's class cannot compute.
 DECODERS = {
     "llama_bfloat16": None, "llama_llama3": None, "llama_linear_old": None, "llama_yarn": None, "llama_proportional": None,
     "mistral_window": None, "qwen2_window": None, "qwen3_small": "has no bias", "phi3_long": None,
@@ -221,10 +221,10 @@ def compare(name, source, folder, tokens, expected, limit):
 
 
 def families(scratch):
-    for name, refusal in DECODERS.items():
-        if refusal:
+    for name, rejection in DECODERS.items():
+        if rejection:
             code, error = export(FIXTURES / name, scratch / name, "--compress", "stored")
-            check(f"{name}: {error}", code == 2 and refusal in error)
+            check(f"{name}: {error}", code == 2 and rejection in error)
             continue
         data = golden(name)
         limit = LIMITS.get(name, 1e-5)

@@ -2,7 +2,7 @@
 
 usage: plugins.py ACCELC [FOLDER]      (wants llama.cpp, which scripts/bench/llama.sh builds, a C compiler, and swift)
 exits 3 with the reason when one is missing. Each fixture becomes a package and, where GGUF can hold it, an export beside it. The backend
-conformance suite runs on those (PeerPluginTests). A fixture without an export has to be refused with the command that would make it; one
+conformance suite runs on those (PeerPluginTests). A fixture without an export has to be rejected with the command that would make it; one
 with a sliding window, which libllama does not have, as soon as its cache is longer than that. Exits 1 on a difference.
 """
 

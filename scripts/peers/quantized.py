@@ -208,7 +208,7 @@ with tempfile.TemporaryDirectory() as scratch:
         except ImportError as error:
             print(f"{peer}: skipped, since {error.name} is missing")
             continue
-        tried = refused = 0
+        tried = rejected = 0
         seen = set()
         for index, (label, hidden, inner, (make, document)) in enumerate(listed):
             folder = scratch / f"{peer}{index}"
@@ -236,11 +236,11 @@ with tempfile.TemporaryDirectory() as scratch:
                     "convert", folder, "--compress", "float32", "--shape", "batch=1,tokens=1,cache=4", "--no-cache", "-o",
                     scratch / "p.accelpkg")
                 tried += 1
-                refused += status in (3, 4)
+                rejected += status in (3, 4)
                 if status not in (3, 4):
                     check(f"{peer}, {label}: the field {path} = {value} is rejected, status {status} {error}", False)
             if any(word in label for word in PARTS):
                 (folder / "config.json").write_text(json.dumps(configuration))
                 changes(f"{peer}, {label}", folder, layer, parts, decode, label in ROUNDED)
-        check(f"{peer}: {refused} of {tried} changed configurations are rejected", refused == tried)
+        check(f"{peer}: {rejected} of {tried} changed configurations are rejected", rejected == tried)
 finish("quantized")

@@ -58,10 +58,10 @@ GONE = object()
 
 
 class Case:
-    def __init__(self, name, family, fields, kind, refused=None, theirs=None):
+    def __init__(self, name, family, fields, kind, rejected=None, theirs=None):
         self.name, self.family, self.fields, self.kind = name, family, fields, kind
         # What accelc has to say where it rejects the model, or only its export; None where it must not.
-        self.refused, self.theirs = refused, theirs
+        self.rejected, self.theirs = rejected, theirs
 
 
 def rope(kind, theta=700.0):
@@ -92,7 +92,7 @@ def cases():
         if family == "Gemma3" and dialect == "old":
             continue
         if family == "Phi3" and kind not in ("default", "longrope"):
-            yield Case(f"{family}, {kind}, {dialect}", family, fields_of(family, kind, dialect), kind, refused="")
+            yield Case(f"{family}, {kind}, {dialect}", family, fields_of(family, kind, dialect), kind, rejected="")
             continue
         yield Case(f"{family}, {kind}, {dialect}", family, fields_of(family, kind, dialect), kind)
     # Phi-3's numbers of positions.
@@ -153,7 +153,7 @@ def by_transformers(case, folder):
         return model(torch.tensor([TOKENS])).logits.double().numpy()
 
 
-class Refused(Exception):
+class Rejected(Exception):
     pass
 
 
@@ -163,7 +163,7 @@ def run(*arguments):
     if done.returncode not in (0, 2, 3, 4):
         raise RuntimeError(f"status {done.returncode}: {done.stderr.strip()}")
     if done.returncode:
-        raise Refused(done.stderr.strip().splitlines()[-1])
+        raise Rejected(done.stderr.strip().splitlines()[-1])
     return done.stderr
 
 
@@ -185,8 +185,8 @@ def attempt(function, *arguments):
     """The result and what happened."""
     try:
         return function(*arguments), ""
-    except Refused as refusal:
-        return None, str(refusal)
+    except Rejected as rejection:
+        return None, str(rejection)
 
 
 def apart(found, expected):
@@ -205,13 +205,13 @@ def judge(case, scratch):
     build(case, folder)
     try:
         expected, theirs = by_transformers(case, folder), ""
-    except Exception as error:  # whatever transformers throws is its refusal
+    except Exception as error:  # whatever transformers throws is its rejection
         expected, theirs = None, f"{type(error).__name__}: {str(error).splitlines()[0][:60] if str(error) else ''}"
-    own, refusal = attempt(by_accelc, folder, scratch)
+    own, rejection = attempt(by_accelc, folder, scratch)
     good, lines = True, []
     if own is None:
-        good = expected is None or case.refused is not None
-        lines.append(f"rejected: {refusal[-110:]}" + (f" (transformers: {theirs})" if theirs else ""))
+        good = expected is None or case.rejected is not None
+        lines.append(f"rejected: {rejection[-110:]}" + (f" (transformers: {theirs})" if theirs else ""))
     elif expected is None:
         good = False
         lines.append(f"converted, where transformers fails: {theirs}")
@@ -219,11 +219,11 @@ def judge(case, scratch):
         figure = apart(own, expected)
         good = figure <= LIMIT
         lines.append(f"own {figure:.1e}")
-    other, refusal = attempt(by_ctranslate2, folder, scratch)
+    other, rejection = attempt(by_ctranslate2, folder, scratch)
     if other is None:
         has = case.kind in THEIRS.get(case.family, set()) and own is not None and case.theirs is None
         good = good and not has
-        lines.append(f"CTranslate2 rejected: {refusal[-90:]}")
+        lines.append(f"CTranslate2 rejected: {rejection[-90:]}")
     elif expected is None:
         good = False
         lines.append("exported, where transformers fails")

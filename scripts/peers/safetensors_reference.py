@@ -90,7 +90,7 @@ def attacks():
 
 
 def verdicts_agree(accelc):
-    """Ours may be stricter, never laxer; and what we refuse is refused with exit code 4 and a sentence with the file's name."""
+    """Ours may be stricter, never laxer; and what we reject is rejected with exit code 4 and a sentence with the file's name."""
     failures = stricter = count = 0
     with tempfile.TemporaryDirectory() as scratch:
         for name, content in attacks():

@@ -1,4 +1,4 @@
-"""OpenSSF's model_signing and OpenSSH against ours: each accepts what the other signed, and refuses what was changed.
+"""OpenSSF's model_signing and OpenSSH against ours: each accepts what the other signed, and rejects what was changed.
 
 usage: signing.py ACCELC MINILM
 """
@@ -57,11 +57,11 @@ def main(accelc, _):
             whole = blob.read_bytes()
             blob.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
             both = (peer("verify", "key", package, "--signature", "ours.sig", *key), run(*check, "theirs.sig"))
-            report(f"{curve}: both refuse a flipped bit", both[0].returncode != 0 and both[1].returncode == 4)
+            report(f"{curve}: both reject a flipped bit", both[0].returncode != 0 and both[1].returncode == 4)
             blob.write_bytes(whole)
             (package / "more").write_text("1")
             both = (peer("verify", "key", package, "--signature", "ours.sig", *key), run(*check, "theirs.sig"))
-            report(f"{curve}: both refuse one more file", both[0].returncode != 0 and both[1].returncode == 4)
+            report(f"{curve}: both reject one more file", both[0].returncode != 0 and both[1].returncode == 4)
             (package / "more").unlink()
     sys.exit(1 if failures else 0)
 

@@ -34,10 +34,10 @@ timed() { # label, command: its output only if it fails
     end=$(date +%s%N)
     awk -v t=$((end - start)) -v label="$1" 'BEGIN { printf "%7.2f s  %s\n", t / 1e9, label }'
 }
-refused() { # label, words of the error, command
-    if "${@:3}" >"$scratch/output" 2>&1; then fail "$1: it was not refused"; fi
+rejected() { # label, words of the error, command
+    if "${@:3}" >"$scratch/output" 2>&1; then fail "$1: it was not rejected"; fi
     grep -q "$2" "$scratch/output" || { cat "$scratch/output" >&2; fail "$1: another error"; }
-    echo "           $1: refused"
+    echo "           $1: rejected"
 }
 use() { # label, folder of fixtures and of results as the tool sees them, words before the tool that give it a clean environment
     local label=$1 fixture=$2/digits out=$3/digits.accelpkg
@@ -80,13 +80,13 @@ try_script() {
     [ ! -e "$home/.local/share/accelc/of-an-older-version" ] || fail "script: a file of an older version is left"
     (cd "$home/.local" && find . -type f | sed 's|\./||' | grep -vx share/accelc/installed | sort | diff - share/accelc/installed) ||
         fail "script: its list is not what is there"
-    refused "script: a missing version" "cannot get" clean /usr/bin ACCELC_RELEASES="$address" sh "$dist/install.sh" --version 99.9
+    rejected "script: a missing version" "cannot get" clean /usr/bin ACCELC_RELEASES="$address" sh "$dist/install.sh" --version 99.9
     mkdir -p "$scratch/foreign/bin"
     echo mine >"$scratch/foreign/bin/accelc"
-    refused "script: a foreign file" "not from this script" clean /usr/bin ACCELC_RELEASES="$folder" sh "$dist/install.sh" --prefix "$scratch/foreign"
+    rejected "script: a foreign file" "not from this script" clean /usr/bin ACCELC_RELEASES="$folder" sh "$dist/install.sh" --prefix "$scratch/foreign"
     [ "$(cd "$scratch/foreign" && find . -type f -exec cat {} +)" = mine ] || fail "script: it changed a foreign file"
     echo x >>"$folder/$version/$archive"
-    refused "script: a damaged archive" "SHA-256" clean /usr/bin ACCELC_RELEASES="$folder" sh "$dist/install.sh" --prefix "$scratch/damaged"
+    rejected "script: a damaged archive" "SHA-256" clean /usr/bin ACCELC_RELEASES="$folder" sh "$dist/install.sh" --prefix "$scratch/damaged"
     [ ! -e "$scratch/damaged" ] || fail "script: it installed a damaged archive"
 }
 

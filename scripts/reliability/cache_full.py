@@ -59,7 +59,7 @@ def tiny_disk():
         _, _, wrong, damaged = check(disk / "cache", 1)
         row.tell(not wrong and not damaged, "what is on the full disk is damaged")
         row.tell(not [p for p in disk.rglob("*.partial")], "something half-written is left")
-        # What does not fit as a package is refused whole.
+        # What does not fit as a package is rejected whole.
         result = common.run(ACCELC, *MODEL[:-1], "float32", "-o", disk / "p.accelpkg", "--no-cache")
         row.tell(result.returncode == 3 and not (disk / "p.accelpkg").exists(), f"exit {result.returncode}")
         row.print()

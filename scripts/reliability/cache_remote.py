@@ -50,7 +50,7 @@ class Server(http.server.BaseHTTPRequestHandler):
             return
         if fault == "slow":
             time.sleep(60)
-        if fault == "refuses":
+        if fault == "rejects":
             return self.answer(403)
         if self.command == "PUT":
             Server.stored[self.path] = body
@@ -130,7 +130,7 @@ def faulty():
     Server.stored = dict(before)
 
     row = Row("remote: a faulty server never spoils a package or the cache")
-    faults = ["500", "500 to PUT", "hangs up", "refuses", "forgets contents", "wrong bytes", "wrong records", "another's record",
+    faults = ["500", "500 to PUT", "hangs up", "rejects", "forgets contents", "wrong bytes", "wrong records", "another's record",
               "zeros", "a page of words", "too much", "cut off", "without end", "slow"]
     if SHORT:
         faults = ["500", "forgets contents", "wrong bytes", "cut off"]

@@ -114,7 +114,7 @@ def owners():
     convert(root)
     row.tell(convert(root)[1], "no hit in one's own cache")
 
-    def refuse(remark):
+    def reject(remark):
         made, hit, said = convert(root)
         row.tell(made and not hit and said.count("--trust-shared-cache") == 1, f"{remark}: hit {hit}, {said}")
         result = common.run(ACCELC, "cache", "clear", "--cache", root)
@@ -128,11 +128,11 @@ def owners():
         for mode in [0o777, 0o770, 0o702]:
             mode, before = mode, path.stat().st_mode & 0o777
             path.chmod(mode)
-            refuse(f"{path} of mode {mode:o}")
+            reject(f"{path} of mode {mode:o}")
             path.chmod(before)
         if os.geteuid() == 0:
             os.chown(path, 12345, 12345)
-            refuse(f"{path} of another user")
+            reject(f"{path} of another user")
             os.chown(path, 0, 0)
     row.tell(convert(root)[1], "no hit in one's own cache afterwards")
     row.print()

@@ -41,20 +41,20 @@ public struct GenerationOptions: Sendable {
     /// - Throws: `AccelError` (invalid) for numbers that mean nothing.
     package func check() throws(AccelError) {
         let place = "options of generation"
-        func refuse(_ expected: String, _ found: String) -> AccelError {
+        func reject(_ expected: String, _ found: String) -> AccelError {
             AccelError(.invalid, expected: expected, found: found, at: place)
         }
         guard maxTokens >= 0 else { throw AccelError(.invalid, "\(maxTokens) tokens are asked for", at: place) }
         guard repetitionPenalty.isFinite, repetitionPenalty > 0 else {
-            throw refuse("a repetition penalty above 0", "\(repetitionPenalty)")
+            throw reject("a repetition penalty above 0", "\(repetitionPenalty)")
         }
         guard case .random(let temperature, let topK, let topP, let minP, _) = sampling else { return }
         guard temperature.isFinite, temperature > 0 else {
-            throw refuse("a temperature above 0", "\(temperature)")
+            throw reject("a temperature above 0", "\(temperature)")
         }
-        guard topK ?? 1 >= 1 else { throw refuse("a topK of 1 or more", "\(topK ?? 0)") }
-        guard 0...1 ~= topP else { throw refuse("a topP from 0 to 1", "\(topP)") }
-        guard 0...1 ~= minP else { throw refuse("a minP from 0 to 1", "\(minP)") }
+        guard topK ?? 1 >= 1 else { throw reject("a topK of 1 or more", "\(topK ?? 0)") }
+        guard 0...1 ~= topP else { throw reject("a topP from 0 to 1", "\(topP)") }
+        guard 0...1 ~= minP else { throw reject("a minP from 0 to 1", "\(minP)") }
     }
 }
 

@@ -6,8 +6,8 @@ package import AccelTensors
 /// The runs of a decoder's functions on a sequence of tokens, block by block: a long block first (prefill), then
 /// shorter ones (decode steps of one token), over one shared key/value cache.
 ///
-/// The tokens are an I64[batch, count] tensor, or one of narrower integers, with the name of the functions' token input. The position of each block
-/// is computed, and counts from the given position if there is one. Tensors with the name of a state are its initial
+/// The tokens are an I64[batch, count] tensor, or one of narrower integers, with the name of the functions' token input. The position of
+/// each block is computed, and counts from the given position if there is one. Tensors with the name of a state are its initial
 /// value; the others are inputs, the same for each block. If the decoder reads states that are made from an encoder's
 /// outputs, and the encoder's inputs or its outputs are given, the functions that make them run first.
 package struct DecodingPlan: Sendable {
@@ -139,7 +139,7 @@ package struct DecodingPlan: Sendable {
     /// - Throws: `RequestError`: for blocks that do not add up, for a cache that is too short, for states that nothing
     ///   sets, for tensors that nothing reads.
     func longestSteps(first: Int?, generating more: Int, file: String) throws -> ([RunStep], TokenFeed?) {
-        try refuseUnread(file)
+        try rejectUnread(file)
         guard count > 0 else { throw RequestError("\(file): \"\(tokens.name)\" has no tokens") }
         guard start >= 0 else {
             throw RequestError("\(file): the position of the first token is negative")
@@ -315,7 +315,7 @@ extension DecodingPlan {
         )
     }
 
-    private func refuseUnread(_ file: String) throws {
+    private func rejectUnread(_ file: String) throws {
         var read = Set(before.flatMap(\.inputs.keys)).union(caches.flatMap(\.feeds).flatMap(\.held.keys))
         for feed in caches.flatMap(\.feeds) { read.formUnion([feed.taker.tokens.name, feed.taker.position.name]) }
         read.formUnion(caches.flatMap(\.seeds).map(\.name))

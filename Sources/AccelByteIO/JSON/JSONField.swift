@@ -94,7 +94,7 @@ public struct JSONField: Sendable {
 
     /// Rejects members with unknown names.
     /// - Throws: `FormatError` naming it, with a suggestion and the known names; `ReportedErrors` for several.
-    public func refuseMembers(otherThan known: Set<String>) throws {
+    public func rejectMembers(otherThan known: Set<String>) throws {
         let unknown = try members().filter { !known.contains($0.key) }
         // Many unknown members mean a file of another kind: the first one is enough.
         let shown = unknown.count > Self.mostUnknown ? unknown.prefix(1) : unknown[...]

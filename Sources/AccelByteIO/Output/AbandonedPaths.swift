@@ -75,7 +75,7 @@ extension TemporaryPaths {
             if role == .replaced {
                 // The only copy, where a process was killed between two renames.
                 guard let output, let kind, kind.isAsked, Files.kindWithoutFollowing(output) != nil,
-                    kind.refusalReason(for: path, form: Files.kindWithoutFollowing(path)) == nil
+                    kind.rejectionReason(for: path, form: Files.kindWithoutFollowing(path)) == nil
                 else { return false }
             }
             return (try? Files.removeTree(path)) != nil

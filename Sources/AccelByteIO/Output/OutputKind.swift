@@ -15,24 +15,24 @@ public struct OutputKind: Sendable {
     /// Returns a kind of file.
     /// - Parameters:
     ///   - suffixes: the suffixes of its names, e.g. `.json`.
-    ///   - refusalReason: returns, or throws, why the regular file at a path is not an output of accelc; nil if it is.
+    ///   - rejectionReason: returns, or throws, why the regular file at a path is not an output of accelc; nil if it is.
     public static func file(
         _ name: String, suffixes: [String] = [],
-        refusalReason: @escaping @Sendable (_ path: String) throws -> String?
+        rejectionReason: @escaping @Sendable (_ path: String) throws -> String?
     ) -> OutputKind {
-        OutputKind(name: name, suffixes: suffixes, form: .file, recognize: refusalReason)
+        OutputKind(name: name, suffixes: suffixes, form: .file, recognize: rejectionReason)
     }
 
     /// Returns a kind of folder.
     /// - Parameters:
     ///   - suffixes: as for files.
-    ///   - refusalReason: as for files. Any other content of the folder is a reason, too, because it would be removed with
+    ///   - rejectionReason: as for files. Any other content of the folder is a reason, too, because it would be removed with
     ///     the folder.
     public static func folder(
         _ name: String, suffixes: [String] = [],
-        refusalReason: @escaping @Sendable (_ path: String) throws -> String?
+        rejectionReason: @escaping @Sendable (_ path: String) throws -> String?
     ) -> OutputKind {
-        OutputKind(name: name, suffixes: suffixes, form: .folder, recognize: refusalReason)
+        OutputKind(name: name, suffixes: suffixes, form: .folder, recognize: rejectionReason)
     }
 
     /// The kind of files within drafts and the cache, where no other program writes. Existing entries are not tested.
@@ -69,24 +69,24 @@ public struct OutputKind: Sendable {
 
     /// - Parameter written: the kind of the new entry.
     func requireReplaceable(_ path: String, by written: Files.Kind?) throws(RequestError) {
-        if let reason = refusalReason(for: path, form: written) { throw refusal(of: path, reason) }
+        if let reason = rejectionReason(for: path, form: written) { throw rejection(of: path, reason) }
     }
 
     /// Returns why the entry at `path` may not be replaced; nil if it may, or if there is none.
     /// - Parameter written: the kind of the new entry.
-    func refusalReason(for path: String, form written: Files.Kind?) -> String? {
+    func rejectionReason(for path: String, form written: Files.Kind?) -> String? {
         if let form, let written, form != written { return "\(name) cannot be written as \(written)" }
         // A link refers to something that another program named, or to nothing: neither is replaced.
         let path = Files.trimmingSlashes(path)
         while true {
             guard let node = Files.node(ofEntry: path) else { return nil }
-            let reason = refusalReason(forEntry: path, form: written)
+            let reason = rejectionReason(forEntry: path, form: written)
             // Another process may have replaced the entry during the test.
             if reason == nil || Files.node(ofEntry: path) == node { return reason }
         }
     }
 
-    private func refusalReason(forEntry path: String, form written: Files.Kind?) -> String? {
+    private func rejectionReason(forEntry path: String, form written: Files.Kind?) -> String? {
         guard let found = Files.kindWithoutFollowing(path) else { return nil }
         if let written, found != written { return "it is \(found)" }
         do {
@@ -96,7 +96,7 @@ public struct OutputKind: Sendable {
         }
     }
 
-    func refusal(of path: String, _ reason: String) -> RequestError {
+    func rejection(of path: String, _ reason: String) -> RequestError {
         let what = isAsked ? "\(name) that accelc wrote" : "something that can be replaced"
         // What is neither a file nor a folder is the system's, or another program's.
         let isMovable = [.file, .folder].contains(Files.kindWithoutFollowing(Files.trimmingSlashes(path)))

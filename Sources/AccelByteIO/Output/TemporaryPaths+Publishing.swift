@@ -5,7 +5,7 @@ extension TemporaryPaths {
         case published
         /// Another process created or removed an entry in between.
         case again
-        case refused(String)
+        case rejected(String)
         case failed(Int32)
     }
 
@@ -36,7 +36,7 @@ extension TemporaryPaths {
                 Disk.note(.published(path: path))
                 return
             case .again: continue
-            case .refused(let reason): throw kind.refusal(of: path, reason)
+            case .rejected(let reason): throw kind.rejection(of: path, reason)
             case .failed(let number):
                 throw RequestError("cannot write \(path): \(systemMessage(number))", status: .unavailable)
             }
@@ -53,7 +53,7 @@ extension TemporaryPaths {
             return true
         case .failed(let number):
             throw RequestError("cannot write \(path): \(systemMessage(number))", status: .unavailable)
-        case .again, .refused: return false
+        case .again, .rejected: return false
         }
     }
 
@@ -93,11 +93,11 @@ extension TemporaryPaths {
             return form == .file
                 ? renamed(temporary, path, &paths) : movingAside(temporary, path, kind, form, &paths, &replaced)
         }
-        if let reason = kind.refusalReason(for: aside, form: form) {
+        if let reason = kind.rejectionReason(for: aside, form: form) {
             let isBack = cp_exchange(aside, path) == 0
             // An entry that could not be moved back must not be removed.
             if isBack { moveBack(&paths) } else { paths.remove(aside) }
-            return .refused(Self.reason(reason, of: aside, as: path, isBack))
+            return .rejected(Self.reason(reason, of: aside, as: path, isBack))
         }
         paths.remove(temporary)
         replaced.append(aside)
@@ -124,8 +124,8 @@ extension TemporaryPaths {
     ) -> Step {
         guard let aside = try? sibling(of: path, .replaced) else { return .failed(EINVAL) }
         guard rename(path, aside) == 0 else { return errno == ENOENT ? .again : .failed(errno) }
-        if let reason = kind.refusalReason(for: aside, form: form) {
-            return .refused(Self.reason(reason, of: aside, as: path, Disk.renameExclusively(aside, path)))
+        if let reason = kind.rejectionReason(for: aside, form: form) {
+            return .rejected(Self.reason(reason, of: aside, as: path, Disk.renameExclusively(aside, path)))
         }
         paths.insert(aside)
         let step = named(temporary, path, &paths)

@@ -44,36 +44,36 @@ struct ZipCentralHeader {
             .wideSizes
         _ = try reader.bytes(commentLength)
 
-        func refused(_ reason: String) -> FormatError {
+        func rejected(_ reason: String) -> FormatError {
             reader.error("entry \(quoted(fullName)): \(reason)", at: start)
         }
         func wide(_ short: UInt32) throws(FormatError) -> Int {
             guard short == .max else { return Int(short) }
             guard !sizes.isEmpty, let number = Int(exactly: sizes.removeFirst()) else {
-                throw refused("a zip64 size is missing or out of range")
+                throw rejected("a zip64 size is missing or out of range")
             }
             return number
         }
         size = try wide(shortSize)
         compressedSize = try wide(shortCompressed)
         localOffset = try wide(shortOffset)
-        guard sizes.isEmpty else { throw refused("zip64 sizes that the header does not ask for") }
-        guard disk == 0 else { throw refused("stands on another disk") }
-        guard flags & 0x2041 == 0 else { throw refused("is encrypted") }
+        guard sizes.isEmpty else { throw rejected("zip64 sizes that the header does not ask for") }
+        guard disk == 0 else { throw rejected("stands on another disk") }
+        guard flags & 0x2041 == 0 else { throw rejected("is encrypted") }
         guard flags & ~(ZipFormat.utf8Flag | ZipFormat.descriptorFlag | ZipFormat.hintFlags) == 0 else {
-            throw refused("has unknown flags 0x\(String(flags, radix: 16))")
+            throw rejected("has unknown flags 0x\(String(flags, radix: 16))")
         }
         guard method == ZipFormat.stored || method == ZipFormat.deflated else {
-            throw refused("is compressed by method \(method); 0 (stored) and 8 (deflate) are known")
+            throw rejected("is compressed by method \(method); 0 (stored) and 8 (deflate) are known")
         }
         isCompressed = method == ZipFormat.deflated
-        guard isCompressed || size == compressedSize else { throw refused("is stored, but its two sizes differ") }
-        guard !isFolder || size == 0 else { throw refused("is a folder with content") }
+        guard isCompressed || size == compressedSize else { throw rejected("is stored, but its two sizes differ") }
+        guard !isFolder || size == 0 else { throw rejected("is a folder with content") }
         // Unix (3) and macOS (19) store the kind of file.
         let mode = attributes >> 16 & 0o170000
         if madeBy >> 8 == 3 || madeBy >> 8 == 19 || mode != 0 {
             guard [0, isFolder ? 0o040000 : 0o100000].contains(mode) else {
-                throw refused("is a symbolic link, device, pipe or other special file")
+                throw rejected("is a symbolic link, device, pipe or other special file")
             }
         }
     }
@@ -92,26 +92,28 @@ struct ZipCentralHeader {
     /// - Returns: The range of the content.
     func checkLocal(_ reader: inout ByteReader) throws(FormatError) -> Range<Int> {
         let start = reader.position
-        func refused(_ what: String, _ reader: ByteReader) -> FormatError {
+        func rejected(_ what: String, _ reader: ByteReader) -> FormatError {
             reader.error("entry \(quoted(name)): \(what) than the directory tells", at: start)
         }
         guard try reader.integer(UInt32.self) == ZipFormat.localSignature else {
             throw reader.error("expected the header of entry \(quoted(name))", at: start)
         }
         _ = try reader.integer(UInt16.self)  // version
-        guard try reader.integer(UInt16.self) == flags else { throw refused("other flags", reader) }
+        guard try reader.integer(UInt16.self) == flags else { throw rejected("other flags", reader) }
         guard try reader.integer(UInt16.self) == (isCompressed ? ZipFormat.deflated : ZipFormat.stored) else {
-            throw refused("another method", reader)
+            throw rejected("another method", reader)
         }
         _ = try reader.integer(UInt32.self)  // time
         let localChecksum = try reader.integer(UInt32.self)
         let (shortCompressed, shortSize) = (try reader.integer(UInt32.self), try reader.integer(UInt32.self))
         let nameLength = Int(try reader.integer(UInt16.self))
         let extraLength = Int(try reader.integer(UInt16.self))
-        guard try reader.text(nameLength) == name + (isFolder ? "/" : "") else { throw refused("another name", reader) }
+        guard try reader.text(nameLength) == name + (isFolder ? "/" : "") else {
+            throw rejected("another name", reader)
+        }
         let extra = try ZipExtra(parsing: reader.bytes(extraLength), reader, at: reader.position - extraLength)
         var wide = extra.wideSizes
-        guard wide.isEmpty || wide.count == 2 else { throw refused("other zip64 sizes", reader) }
+        guard wide.isEmpty || wide.count == 2 else { throw rejected("other zip64 sizes", reader) }
         let isWide = !wide.isEmpty
         let localSize = shortSize == .max && isWide ? wide.removeFirst() : UInt64(shortSize)
         let localCompressed = shortCompressed == .max && isWide ? wide.removeLast() : UInt64(shortCompressed)
@@ -119,7 +121,7 @@ struct ZipCentralHeader {
         let deferred = flags & ZipFormat.descriptorFlag != 0
         let isExact = (localChecksum, localSize, localCompressed) == (checksum, UInt64(size), UInt64(compressedSize))
         let isBlank = (localChecksum, localSize, localCompressed) == (0, 0, 0)
-        guard isExact || (deferred && isBlank) else { throw refused("another size or checksum", reader) }
+        guard isExact || (deferred && isBlank) else { throw rejected("another size or checksum", reader) }
         let contentStart = reader.position
         _ = try reader.bytes(compressedSize)
         if deferred { try checkDescriptor(&reader, isWide: isWide) }

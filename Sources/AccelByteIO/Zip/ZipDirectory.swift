@@ -89,17 +89,17 @@ private struct ZipEnd {
     let directory: Range<Int>
 
     init(_ bytes: ByteView, file: String) throws(FormatError) {
-        func refused(_ reason: String, at position: Int) -> FormatError {
+        func rejected(_ reason: String, at position: Int) -> FormatError {
             FormatError(file: file, location: .offset(UInt64(max(position, 0))), reason: reason)
         }
         // A comment after the end record is rejected, because it can hide another archive.
         let endStart = bytes.count - ZipFormat.endBytes
-        guard endStart >= 0 else { throw refused("the file has \(bytes.count) bytes: it is no zip archive", at: 0) }
+        guard endStart >= 0 else { throw rejected("the file has \(bytes.count) bytes: it is no zip archive", at: 0) }
         var reader = ByteReader(bytes, file: file, position: endStart)
         guard try reader.integer(UInt32.self) == ZipFormat.endSignature else {
             var first = ByteReader(bytes, file: file, position: 0)
             let isArchive = try first.integer(UInt32.self) == ZipFormat.localSignature
-            throw refused(
+            throw rejected(
                 isArchive
                     ? "expected the end record of a zip archive without a comment, which the file does not have: it is truncated, "
                         + "or has a comment"
@@ -111,10 +111,10 @@ private struct ZipEnd {
         let size = try reader.integer(UInt32.self)
         let start = try reader.integer(UInt32.self)
         guard try reader.integer(UInt16.self) == 0 else {
-            throw refused("a comment of a length the file does not have", at: endStart)
+            throw rejected("a comment of a length the file does not have", at: endStart)
         }
         guard disks == (0, 0), counts.0 == counts.1 else {
-            throw refused("the archive spans several disks", at: endStart)
+            throw rejected("the archive spans several disks", at: endStart)
         }
 
         var (last, wideCount, wideSize, wideStart) = (endStart, UInt64(counts.0), UInt64(size), UInt64(start))
@@ -122,37 +122,37 @@ private struct ZipEnd {
         let locatorStart = endStart - ZipFormat.locatorBytes
         if isWide {
             let end64Start = locatorStart - ZipFormat.end64Bytes
-            guard end64Start >= 0 else { throw refused("the zip64 end record is missing", at: endStart) }
+            guard end64Start >= 0 else { throw rejected("the zip64 end record is missing", at: endStart) }
             var locator = ByteReader(bytes, file: file, position: locatorStart)
             guard try locator.integer(UInt32.self) == ZipFormat.locatorSignature, try locator.integer(UInt32.self) == 0,
                 try locator.integer(UInt64.self) == UInt64(end64Start), try locator.integer(UInt32.self) == 1
-            else { throw refused("the zip64 end record is not where it has to be", at: locatorStart) }
+            else { throw rejected("the zip64 end record is not where it has to be", at: locatorStart) }
             var end64 = ByteReader(bytes, file: file, position: end64Start)
             guard try end64.integer(UInt32.self) == ZipFormat.end64Signature,
                 try end64.integer(UInt64.self) == UInt64(ZipFormat.end64Bytes - 12)
-            else { throw refused("the zip64 end record is not where it has to be", at: end64Start) }
+            else { throw rejected("the zip64 end record is not where it has to be", at: end64Start) }
             _ = try end64.integer(UInt32.self)  // versions
             guard try end64.integer(UInt64.self) == 0 else {
-                throw refused("the archive spans several disks", at: end64Start)
+                throw rejected("the archive spans several disks", at: end64Start)
             }
             wideCount = try end64.integer(UInt64.self)
             guard try end64.integer(UInt64.self) == wideCount else {
-                throw refused("the archive spans several disks", at: end64Start)
+                throw rejected("the archive spans several disks", at: end64Start)
             }
             wideSize = try end64.integer(UInt64.self)
             wideStart = try end64.integer(UInt64.self)
             guard counts.0 == .max || UInt64(counts.0) == wideCount, size == .max || UInt64(size) == wideSize,
                 start == .max || UInt64(start) == wideStart
-            else { throw refused("the two end records disagree", at: end64Start) }
+            else { throw rejected("the two end records disagree", at: end64Start) }
             last = end64Start
         }
         guard wideStart <= UInt64(last), wideSize == UInt64(last) - wideStart else {
-            throw refused(
+            throw rejected(
                 "the directory is said to have \(wideSize) bytes from byte \(wideStart), but its end record stands at \(last)",
                 at: endStart)
         }
         guard wideCount <= wideSize / UInt64(ZipCentralHeader.leastBytes) else {
-            throw refused("\(wideCount) entries do not fit a directory of \(wideSize) bytes", at: endStart)
+            throw rejected("\(wideCount) entries do not fit a directory of \(wideSize) bytes", at: endStart)
         }
         position = last
         entries = Int(wideCount)

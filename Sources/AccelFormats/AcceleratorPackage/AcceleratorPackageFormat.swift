@@ -13,8 +13,8 @@ public enum AcceleratorPackageFormat: ModelFormat {
     public static func recognises(_ path: String) -> Bool { AcceleratorPackage.looksLikePackage(at: path) }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
-        try options.refuseConfiguration(of: path, title)
-        try options.refuseInterfaces("\(path) is \(title), which records the roles of its ports")
+        try options.rejectConfiguration(of: path, title)
+        try options.rejectInterfaces("\(path) is \(title), which records the roles of its ports")
         return PackagedModel(try AcceleratorPackage(at: path))
     }
 }

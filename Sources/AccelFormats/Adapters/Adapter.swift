@@ -92,7 +92,7 @@ struct Adapter: Sendable {
         if name.contains(Self.baseLayer) { baseLayers.insert(plain) }
     }
 
-    /// Refuses a further tensor of a whole module, unless it is a copy of the trained one, or the one before the training.
+    /// Rejects a further tensor of a whole module, unless it is a copy of the trained one, or the one before the training.
     private func requireKnown(_ name: String, _ tensor: StoredTensor) throws {
         let plain = name.replacing(/\.(modules_to_save\.[^.]+|original_module)\./, with: ".")
         guard let trained = replacements[plain], trained.shape == tensor.shape,

@@ -14,7 +14,7 @@ public enum AdapterFormat: ModelFormat {
     }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
-        try options.refuseConfiguration(of: path, title)
+        try options.rejectConfiguration(of: path, title)
         return try AdapterSource(path)
     }
 }
@@ -30,7 +30,7 @@ public struct AdapterSource: ModelSource {
     init(_ path: String) throws {
         self.path = path
         adapter = try AdapterFiles(path)
-        // An object, so that a file of anything else is refused at once.
+        // An object, so that a file of anything else is rejected at once.
         _ = try adapter.configuration.object()
     }
 

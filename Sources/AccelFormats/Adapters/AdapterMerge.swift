@@ -201,8 +201,8 @@ extension AdapterMerge {
         return found.count == 1 ? found.first : nil
     }
 
-    /// Refuses changed word embeddings that serve as the head, too, where the adapter leaves the head as it was: its tensor would have to be
-    /// added.
+    /// Rejects changed word embeddings that serve as the head, too, where the adapter leaves the head as it was: its tensor would have to
+    /// be added.
     private func requireHeads(_ configuration: JSONField) throws {
         let hasHeads = (Array(weights.keys) + changes.keys).contains { Self.isOne($0, of: Self.heads) }
         guard hasTiedHead, !hasHeads else { return }

@@ -44,7 +44,7 @@ public struct CTranslate2Exporter: Exporter {
         " (CTranslate2 rounds activations by itself, unless it is asked for compute_type float32)"
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try model.functions.refuseInexpressible(in: "CTranslate2", detail: Self.roundsByItself)
+        try model.functions.rejectInexpressible(in: "CTranslate2", detail: Self.roundsByItself)
         let wanted = try type(of: model.plan.map { ($0.source.name, $0.choice.codec) })
         let sources = model.plan.map(\.source)
         _ = try CTranslate2Model(
@@ -55,8 +55,8 @@ public struct CTranslate2Exporter: Exporter {
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
-        try model.program.functions.refuseInexpressible(in: "CTranslate2", detail: Self.roundsByItself)
-        try model.refuseScaledChannels(in: "CTranslate2")
+        try model.program.functions.rejectInexpressible(in: "CTranslate2", detail: Self.roundsByItself)
+        try model.rejectScaledChannels(in: "CTranslate2")
         let weights = model.program.weights.map(\.tensor)
         // Of a model, `check` has left floats and found the type; a package has the floats that it was made with.
         let found =

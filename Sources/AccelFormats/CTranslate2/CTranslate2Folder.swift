@@ -65,6 +65,6 @@ struct CTranslate2Folder {
 extension OutputKind {
     /// An unchanged CTranslate2 folder of accelc. Models of other converters are not replaced.
     static let ctranslate2Folder = OutputKind.folder("a CTranslate2 model") {
-        try CTranslate2Folder.index.refusalReason(for: $0)
+        try CTranslate2Folder.index.rejectionReason(for: $0)
     }
 }

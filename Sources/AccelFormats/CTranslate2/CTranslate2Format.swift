@@ -17,8 +17,8 @@ public enum CTranslate2Format: ModelFormat {
     }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
-        try options.refuseConfiguration(of: path, title)
-        try options.refuseInterfaces("\(path): the roles of its ports are those of its family")
+        try options.rejectConfiguration(of: path, title)
+        try options.rejectInterfaces("\(path): the roles of its ports are those of its family")
         let mapped = try MappedFile("\(path)/\(CTranslate2File.fileName)")
         let file = try CTranslate2File(parsing: mapped.bytes, file: mapped.path)
         try file.check(file: mapped.path)

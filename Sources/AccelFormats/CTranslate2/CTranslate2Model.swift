@@ -20,7 +20,7 @@ struct CTranslate2Model {
     /// - Parameters:
     ///   - tensors: the weights as floats.
     ///   - family: the family in accelc.
-    ///   - origins: which weights are not the checkpoint's own tensors; these are refused.
+    ///   - origins: which weights are not the checkpoint's own tensors; these are rejected.
     /// - Throws: `RequestError` if CTranslate2 has no such model; `FormatError` if a file is corrupt.
     init(_ tensors: [StoredTensor], family: String, origins: TensorOrigins, assets: [Asset]) throws {
         guard let family = Self.families.first(where: { $0.names.contains(family) }) else {

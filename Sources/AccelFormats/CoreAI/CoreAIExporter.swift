@@ -28,10 +28,10 @@ public struct CoreAIExporter: Exporter {
     }
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        let refusals = try lowered(model.functions, CoreAIWeights(asking: model.plan, options: options)).parts.weights
-            .refusals
-        if !options.allowsFallback { try refusals.refuse() }
-        return refusals.reasons
+        let rejections = try lowered(model.functions, CoreAIWeights(asking: model.plan, options: options)).parts.weights
+            .rejections
+        if !options.allowsFallback { try rejections.reject() }
+        return rejections.reasons
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {

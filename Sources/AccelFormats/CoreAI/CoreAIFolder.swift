@@ -23,7 +23,7 @@ enum CoreAIFolder {
     }
 
     /// Returns why a folder is not an unchanged output of `write`; nil if it is.
-    fileprivate static func refusalReason(for path: String) throws -> String? {
+    fileprivate static func rejectionReason(for path: String) throws -> String? {
         for name in try Files.list(path) {
             guard [moduleName, hashName, metadataName].contains(name),
                 Files.kindWithoutFollowing("\(path)/\(name)") == .file
@@ -41,5 +41,5 @@ extension OutputKind {
     /// An unchanged Core AI model of accelc. Models of other tools are not replaced.
     public static let coreAIModel = OutputKind.folder(
         "a Core AI model", suffixes: CoreAIFormat.suffixes
-    ) { try CoreAIFolder.refusalReason(for: $0) }
+    ) { try CoreAIFolder.rejectionReason(for: $0) }
 }

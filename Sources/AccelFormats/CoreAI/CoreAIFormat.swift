@@ -12,8 +12,8 @@ public enum CoreAIFormat: ModelFormat {
     }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
-        try options.refuseConfiguration(of: path, title)
-        try options.refuseInterfaces("\(path): functions of Core AI models are not read back")
+        try options.rejectConfiguration(of: path, title)
+        try options.rejectInterfaces("\(path): functions of Core AI models are not read back")
         return CoreAISource(try CoreAIPackage(at: path))
     }
 }

@@ -50,10 +50,10 @@ public struct CoreMLExporter: Exporter {
     init(_ choices: CoreMLOptions) { self.choices = choices }
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        let refusals = try lowered(model.functions, WeightLowering(asking: model.plan, options: choices)).weights
-            .refusals
-        if !choices.allowsFallback { try refusals.refuse() }
-        return refusals.reasons
+        let rejections = try lowered(model.functions, WeightLowering(asking: model.plan, options: choices)).weights
+            .rejections
+        if !choices.allowsFallback { try rejections.reject() }
+        return rejections.reasons
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {

@@ -10,7 +10,7 @@ public enum CoreMLFormat: ModelFormat {
     public static func recognises(_ path: String) -> Bool { CoreMLPackage.isPackage(path) }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
-        try options.refuseConfiguration(of: path, title)
+        try options.rejectConfiguration(of: path, title)
         return CoreMLSource(try CoreMLPackage(at: path), interfaces: options.interfaces)
     }
 }

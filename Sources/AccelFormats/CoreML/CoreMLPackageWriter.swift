@@ -21,7 +21,7 @@ enum CoreMLPackageWriter {
     /// Returns the reason why the folder at `path` is not an unchanged output of `write`; nil if it is. The manifest's identifiers
     /// follow from the model, while other tools use random ones, and do not update them when they change the model. Its white space does
     /// not count: coremltools writes the manifest again when it only reads a package.
-    static func refusalReason(for path: String) throws -> String? {
+    static func rejectionReason(for path: String) throws -> String? {
         for name in try members(of: path) {
             let isFolder = Files.kindWithoutFollowing("\(path)/\(name)") == .folder
             let isOurs =

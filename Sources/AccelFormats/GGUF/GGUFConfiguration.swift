@@ -47,7 +47,7 @@ struct GGUFConfiguration {
         if name != "bert" { set("tie_word_embeddings", .bool(tensors["output.weight"] == nil)) }
         if isDecoder { try addDecoder() } else if name == "gpt2" { try addGPT() } else { try addBert() }
         if name != "bert" { try addStopTokens() }
-        try metadata.refuseUnread()
+        try metadata.rejectUnread()
     }
 
     private static let classes = [

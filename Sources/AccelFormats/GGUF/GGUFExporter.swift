@@ -32,12 +32,12 @@ public struct GGUFExporter: Exporter {
     }
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try model.functions.refuseInexpressible(in: "GGUF")
+        try model.functions.rejectInexpressible(in: "GGUF")
         let architecture = try GGUFArchitecture.family(model.family)
         _ = try GGUFSettings(of: model.assets, for: architecture)
         let places = try GGUFPlace.places(
             of: model.plan.map { ($0.source.name, $0.source.shape) }, in: architecture, model.origins)
-        var (gaps, refusals) = ([String: String](), WeightRefusals())
+        var (gaps, rejections) = ([String: String](), WeightRejections())
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
             guard let place = places[source.name] else { continue }
@@ -46,10 +46,10 @@ public struct GGUFExporter: Exporter {
             if case .floats = storage, codec.plainType(of: source.elementType) != source.elementType {
                 gaps[source.name] = "llama.cpp reads \(place.name) in float32 only"
             }
-            if case .unsupported(let scheme) = storage { refusals.add(source.name, scheme) }
+            if case .unsupported(let scheme) = storage { rejections.add(source.name, scheme) }
         }
-        if !allowsFallback { try refusals.refuse() }
-        return gaps.merging(refusals.reasons) { $1 }
+        if !allowsFallback { try rejections.reject() }
+        return gaps.merging(rejections.reasons) { $1 }
     }
 
     public static func held(_ model: SourceModel) throws -> SourceModel {
@@ -60,8 +60,8 @@ public struct GGUFExporter: Exporter {
     private static let leftOut = "the pooler is left out, because llama.cpp does not read it"
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
-        try model.program.functions.refuseInexpressible(in: "GGUF")
-        try model.refuseScaledChannels(in: "GGUF")
+        try model.program.functions.rejectInexpressible(in: "GGUF")
+        try model.rejectScaledChannels(in: "GGUF")
         let architecture = try GGUFArchitecture.family(model.family)
         let settings = try GGUFSettings(of: model.assets, for: architecture)
         let tokenizer = try GGUFTokenizer(of: model.assets, vocabulary: settings.vocabulary)

@@ -12,7 +12,7 @@ struct GGUFTensor: Sendable {
 
 /// A GGUF file with a checked header; its tensors are views of the mapped file.
 struct GGUFFile: Sendable {
-    /// Limits of a header; beyond them a file is refused.
+    /// Limits of a header; beyond them a file is rejected.
     struct Limits: Sendable {
         var tensors = 1 << 18
         var pairs = 1 << 16
@@ -166,24 +166,24 @@ private struct GGUFHeader {
         guard !name.isEmpty, !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             throw reader.error("the tensor's name \(quoted(name)) is empty or has a control character", at: start)
         }
-        func refused(_ reason: String) -> FormatError {
+        func rejected(_ reason: String) -> FormatError {
             FormatError(file: file, location: .tensor(name, index: nil), reason: reason)
         }
         let rank = try reader.integer(UInt32.self)
-        guard rank <= limits.rank else { throw refused("it has \(rank) dimensions, at most \(limits.rank) are read") }
+        guard rank <= limits.rank else { throw rejected("it has \(rank) dimensions, at most \(limits.rank) are read") }
         var dimensions: [Int] = []
         for _ in 0..<rank { dimensions.insert(try reader.natural("a dimension", in: 0...1 << 48), at: 0) }
         let number = try reader.integer(UInt32.self)
-        guard let type = GGMLType.numbered(number) else { throw refused("there is no type \(number) of tensors") }
+        guard let type = GGMLType.numbered(number) else { throw rejected("there is no type \(number) of tensors") }
         let shape = Shape(dimensions)
-        guard shape.checkedCount != nil else { throw refused("the size of shape \(shape) overflows") }
+        guard shape.checkedCount != nil else { throw rejected("the size of shape \(shape) overflows") }
         guard (dimensions.last ?? 1) % type.elements == 0 else {
-            throw refused(
+            throw rejected(
                 "its rows of \(dimensions.last ?? 1) weights are not whole blocks of \(type.elements), as \(type.name) "
                     + "has them")
         }
         guard let byteCount = type.byteCount(shape) else {
-            throw refused("the size of shape \(shape) of \(type.name) overflows")
+            throw rejected("the size of shape \(shape) of \(type.name) overflows")
         }
         return Entry(
             name: name, type: type, shape: shape, byteCount: byteCount, offset: try reader.natural("an offset"))
@@ -196,14 +196,14 @@ private struct GGUFHeader {
         let start = aligned(end)
         var (position, tensors) = (0, [GGUFTensor]())
         for entry in entries {
-            func refused(_ reason: String) -> FormatError {
+            func rejected(_ reason: String) -> FormatError {
                 FormatError(file: file, location: .tensor(entry.name, index: nil), reason: reason)
             }
             guard entry.offset == position else {
-                throw refused("its offset is \(entry.offset), but the tensor before it ends at \(position)")
+                throw rejected("its offset is \(entry.offset), but the tensor before it ends at \(position)")
             }
             guard start <= bytes.count, entry.byteCount <= bytes.count - start - position else {
-                throw refused(
+                throw rejected(
                     "its \(entry.byteCount) bytes start at byte \(start + position), but the file has \(bytes.count)")
             }
             let first = start + position

@@ -11,7 +11,7 @@ extension GGUFFormat {
             }
         }
         let unread = GGMLType.all.filter { $0.storage == .unread }.map { ($0.name, "is not read yet") }
-        return FormatReading(families: GGUFExporter.families, schemes: read, refused: unread)
+        return FormatReading(families: GGUFExporter.families, schemes: read, rejected: unread)
     }
 }
 

@@ -20,8 +20,8 @@ public enum GGUFFormat: ModelFormat {
     }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
-        try options.refuseConfiguration(of: path, title)
-        try options.refuseInterfaces("\(path): the roles of its ports are those of its family")
+        try options.rejectConfiguration(of: path, title)
+        try options.rejectInterfaces("\(path): the roles of its ports are those of its family")
         return try GGUFSource(path)
     }
 }

@@ -54,7 +54,7 @@ struct GGUFMetadata {
 
     /// Rejects keys that were not read and are not listed, because they may change what the model computes.
     /// - Throws: `RequestError` (unavailable) for the first such key.
-    func refuseUnread() throws {
+    func rejectUnread() throws {
         for entry in GGUFKeys.constants(of: architecture) {
             let field = document[entry.key]
             guard field.exists, !entry.values.contains(where: { field.equals($0) }) else { continue }

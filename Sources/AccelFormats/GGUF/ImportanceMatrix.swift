@@ -59,22 +59,22 @@ public struct ImportanceMatrix: Sendable {
         let tensors = Dictionary(uniqueKeysWithValues: file.tensors.map { ($0.name, $0) })
         var entries: [String: Entry] = [:]
         for tensor in file.tensors {
-            func refused(_ reason: String) -> FormatError {
+            func rejected(_ reason: String) -> FormatError {
                 FormatError(file: file.path, location: .tensor(tensor.name, index: nil), reason: reason)
             }
             let isCount = tensor.name.hasSuffix(counts)
             guard isCount || tensor.name.hasSuffix(sums) else {
-                throw refused("importance matrices have tensors NAME\(sums) and NAME\(counts) only")
+                throw rejected("importance matrices have tensors NAME\(sums) and NAME\(counts) only")
             }
             let name = String(tensor.name.dropLast(isCount ? counts.count : sums.count))
             guard let other = tensors[name + (isCount ? sums : counts)] else {
-                throw refused("there is no \(name)\(isCount ? sums : counts) beside it")
+                throw rejected("there is no \(name)\(isCount ? sums : counts) beside it")
             }
             if isCount { continue }
             let columns = tensor.shape.dimensions.last ?? 0
             guard tensor.type.id == GGMLType.float32.id, other.type.id == GGMLType.float32.id, columns > 0,
                 other.shape.count > 0, tensor.shape.count == other.shape.count * columns
-            else { throw refused("the sums and counts are not matrices in F32 with a row for each count") }
+            else { throw rejected("the sums and counts are not matrices in F32 with a row for each count") }
             let (squares, amounts) = (try numbers(in: tensor, file), try numbers(in: other, file))
             var entry = Entry(count: 0, meanSquares: squares, matrices: amounts.count)
             for (matrix, number) in amounts.enumerated() {

@@ -34,7 +34,7 @@ public enum HuggingFaceFormat: ModelFormat {
     static func open(
         _ path: String, _ options: OpeningOptions, as format: any ModelFormat.Type
     ) throws -> any ModelSource {
-        try options.refuseInterfaces("\(path): the roles of its ports are those of its family")
+        try options.rejectInterfaces("\(path): the roles of its ports are those of its family")
         let requests = options.adapters.enumerated().map { (path: $1.folder, name: $1.sourceFolder($0)) }
         let (opened, files) = try Checkpoint.opening(
             model: path, configuration: options.configuration, adapters: requests)

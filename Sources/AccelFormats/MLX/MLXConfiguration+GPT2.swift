@@ -1,7 +1,7 @@
 import AccelByteIO
 
 extension MLXConfiguration {
-    /// Adds the fields of GPT-2 that mlx-lm requires, and refuses those that its class does not have.
+    /// Adds the fields of GPT-2 that mlx-lm requires, and rejects those that its class does not have.
     mutating func completeGPT2() throws {
         let sizes = [
             ("n_embd", 768), ("n_head", 12), ("n_layer", 12), ("n_positions", 1024), ("vocab_size", 50257),

@@ -28,11 +28,11 @@ public struct MLXExporter: Exporter {
     }
 
     public func check(_ model: PlannedExport) throws -> [String: String] {
-        try model.functions.refuseInexpressible(in: "MLX")
+        try model.functions.rejectInexpressible(in: "MLX")
         let layout = try MLXLayout(
             of: model.plan.map(\.source.name), family: model.family, origins: model.origins, assets: model.assets)
         let largest = layout.largestGroup(of: model.plan.map { ($0.source.name, $0.source.shape) })
-        var (gaps, refusals) = ([String: String](), WeightRefusals())
+        var (gaps, rejections) = ([String: String](), WeightRejections())
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
             guard let place = layout.places[source.name] else {
@@ -42,15 +42,15 @@ public struct MLXExporter: Exporter {
             }
             let storage = MLXScheme.storage(
                 of: codec, elementType: source.elementType, shape: source.shape, as: place.name, groupsUpTo: largest)
-            if case .unsupported(let scheme) = storage { refusals.add(source.name, scheme) }
+            if case .unsupported(let scheme) = storage { rejections.add(source.name, scheme) }
         }
-        if !allowsFallback { try refusals.refuse() }
-        return gaps.merging(refusals.reasons) { $1 }
+        if !allowsFallback { try rejections.reject() }
+        return gaps.merging(rejections.reasons) { $1 }
     }
 
     public func export(_ model: ExportedModel, to path: String) throws -> ExportReport {
-        try model.program.functions.refuseInexpressible(in: "MLX")
-        try model.refuseScaledChannels(in: "MLX")
+        try model.program.functions.rejectInexpressible(in: "MLX")
+        try model.rejectScaledChannels(in: "MLX")
         let layout = try MLXLayout(
             of: model.program.weights.map(\.tensor.name), family: model.family, origins: model.origins,
             assets: model.assets)

@@ -92,5 +92,5 @@ struct MLXFolder {
 
 extension OutputKind {
     /// An unchanged MLX folder of accelc. Models of mlx-lm are not replaced.
-    static let mlxFolder = OutputKind.folder("an MLX model") { try MLXFolder.index.refusalReason(for: $0) }
+    static let mlxFolder = OutputKind.folder("an MLX model") { try MLXFolder.index.rejectionReason(for: $0) }
 }

@@ -58,20 +58,20 @@ struct MLXWhisper: MLXSettings {
             return try field[key].int(in: 1...1 << 24)
         }
         (width, sourcePositions) = (try size("d_model"), try size("max_source_positions"))
-        func refuse(_ key: String, _ reason: String) -> RequestError {
+        func reject(_ key: String, _ reason: String) -> RequestError {
             RequestError("MLX: mlx-whisper \(reason): the field \(key) of \(file) asks for it")
         }
         for key in ["encoder_ffn_dim", "decoder_ffn_dim"] where try size(key) != 4 * width {
-            throw refuse(key, "has inner layers of 4 * d_model = \(4 * width) only")
+            throw reject(key, "has inner layers of 4 * d_model = \(4 * width) only")
         }
-        guard width % 2 == 0, width >= 4 else { throw refuse("d_model", "has an even width") }
+        guard width % 2 == 0, width >= 4 else { throw reject("d_model", "has an even width") }
         let activation = field["activation_function"]
         guard try !activation.exists || activation.string() == "gelu" else {
-            throw refuse("activation_function", "has no activation but gelu")
+            throw reject("activation_function", "has no activation but gelu")
         }
         let classes = try field["architectures"].exists ? field["architectures"].array() : []
         guard try classes.first?.string() != "WhisperModel" else {
-            throw refuse("architectures", "computes logits, and the model has no head")
+            throw reject("architectures", "computes logits, and the model has no head")
         }
         sizes = try Self.dimensions.map { JSON.Member($0.0, .integer(Int64(try size($0.1)))) }
         alignmentHeads = try Self.heads(in: assets, field)

@@ -48,7 +48,7 @@ struct QuantizationConfiguration: Sendable {
         self.documents = documents
         ignoredFields = checkpoint.ignoredFields
         method = try Self.method(of: documents.first?.field, usual)
-        try refuseDifferences()
+        try rejectDifferences()
     }
 
     private static func method(
@@ -59,7 +59,7 @@ struct QuantizationConfiguration: Sendable {
         // mlx-lm repeats its block, in a copy with the method of the model that it quantized.
         if usual == nil, field.path.hasSuffix(MLXQuantization.key) { return MLXMethod.self }
         guard let name = key.exists ? try key.string() : usual else { return QuantizationMethods.marked(field) }
-        if let reason = QuantizedSchemes.refused[name] {
+        if let reason = QuantizedSchemes.rejected[name] {
             let error = key.error("\(name) \(reason), and is not supported")
             throw RequestError("\(error)", status: .unavailable, code: .unsupportedCheckpoint)
         }
@@ -70,7 +70,7 @@ struct QuantizationConfiguration: Sendable {
     }
 
     /// Rejects documents that state different values.
-    private func refuseDifferences() throws {
+    private func rejectDifferences() throws {
         guard let first = documents.first else { return }
         for other in documents.dropFirst() {
             guard case .object(let members)? = other.field.value else { continue }
@@ -114,7 +114,7 @@ struct QuantizationConfiguration: Sendable {
     }
 
     /// Rejects a layer of a scheme that is not one of the method's.
-    func refuse(_ layer: QuantizedLayer) throws {
+    func reject(_ layer: QuantizedLayer) throws {
         guard !method.schemes.contains(where: { $0.title == layer.scheme.title }) else { return }
         throw try layer.mark.error(
             "is a tensor of \(layer.scheme.title), and \(field["quant_method"].place) states "
@@ -123,7 +123,7 @@ struct QuantizationConfiguration: Sendable {
 
     /// Rejects fields that nobody read and that are not listed as changing nothing.
     /// - Throws: `RequestError` (unavailable) for the first of them.
-    func refuseUnread(_ checkpoint: Checkpoint) throws {
+    func rejectUnread(_ checkpoint: Checkpoint) throws {
         let more = try method.check(self, checkpoint)
         _ = self["quant_method"]
         for document in documents {
@@ -139,7 +139,7 @@ struct QuantizationConfiguration: Sendable {
             }
             let root = document.root
             let place = document.name == "config.json" ? "" : "\(document.name):"
-            try root.refuseUnread(inert + more + Self.producer) { place + $0 }
+            try root.rejectUnread(inert + more + Self.producer) { place + $0 }
             let read = root.pathsRead
             if let field = ignoredFields.first(where: {
                 $0.hasPrefix(place) && read.contains(String($0.dropFirst(place.count)))

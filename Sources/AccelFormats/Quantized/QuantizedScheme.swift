@@ -57,7 +57,7 @@ enum QuantizedSchemes {
     ]
 
     /// The methods of `quantization_config` that are not read, each with the reason.
-    static let refused: [String: String] = [
+    static let rejected: [String: String] = [
         "aqlm": "has codebooks of vectors", "vptq": "has codebooks of vectors",
         "higgs": "turns weights by Hadamard matrices",
         "spqr": "has weights outside of its groups", "fp_quant": "turns weights by Hadamard matrices",
@@ -76,14 +76,14 @@ extension QuantizedSchemes {
 
     /// Rejects a checkpoint of a method that is not read.
     /// - Throws: `RequestError` (unavailable) that names the method and its mark.
-    static func refuseMarked(_ checkpoint: Checkpoint) throws {
+    static func rejectMarked(_ checkpoint: Checkpoint) throws {
         for tensor in checkpoint.tensors {
             for mark in marks where tensor.name.hasSuffix(mark.first) {
                 let other = checkpoint[String(tensor.name.dropLast(mark.first.count)) + mark.second]
                 // The weights of EETQ are integers.
                 guard let other, mark.method != "eetq" || other.elementType == .int8 else { continue }
                 throw RequestError(
-                    "\(tensor.error("is of \(mark.method), which \(refused[mark.method] ?? "") and is not supported")); "
+                    "\(tensor.error("is of \(mark.method), which \(rejected[mark.method] ?? "") and is not supported")); "
                         + "convert the original model", status: .unavailable)
             }
         }

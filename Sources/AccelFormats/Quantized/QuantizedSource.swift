@@ -37,7 +37,7 @@ public struct QuantizedSource: CheckpointSource {
         format: any ModelFormat.Type = HuggingFaceFormat.self, layout: TensorLayout? = nil
     ) throws {
         let configuration = try QuantizationConfiguration(of: checkpoint)
-        try QuantizedSchemes.refuseMarked(checkpoint)
+        try QuantizedSchemes.rejectMarked(checkpoint)
         let record =
             format == MLXFormat.self || layout != nil ? try ExportRecord(in: checkpoint.folder) : ExportRecord()
         var (encoded, decoded) = ([String: EncodedWeight](), [String: (tensor: StoredTensor, reason: String)]())
@@ -58,7 +58,7 @@ public struct QuantizedSource: CheckpointSource {
         }
         for tensor in checkpoint.tensors {
             guard let layer = Self.layer(marked: tensor, in: checkpoint, configuration, record) else { continue }
-            try configuration.refuse(layer)
+            try configuration.reject(layer)
             taken.formUnion(layer.scheme.claimedParts.map { layer.name + $0 })
             titles.insert(layer.scheme.title)
             for idle in layer.scheme.idleParts where idle.names.contains(where: { layer[$0] != nil }) {
@@ -89,7 +89,7 @@ public struct QuantizedSource: CheckpointSource {
         }
         guard !titles.isEmpty || layout != nil else { return nil }
         if !titles.isEmpty {
-            try configuration.refuseUnread(checkpoint)
+            try configuration.rejectUnread(checkpoint)
             if configuration.quantizesActivations { idleReasons.insert(Self.roundedActivations) }
         }
         (self.checkpoint, self.path, self.isConfigured) = (checkpoint, path, isConfigured)

@@ -25,7 +25,7 @@ public enum WeightsFormat: ModelFormat {
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
         guard options.configuration == nil else { return try HuggingFaceFormat.open(path, options) }
-        try options.refuseInterfaces("\(path) has no functions whose ports could have roles")
+        try options.rejectInterfaces("\(path) has no functions whose ports could have roles")
         let checkpoint = try Checkpoint(model: path).ignoring(options.ignoredFields)
         return HuggingFaceModel(checkpoint, path: path, format: self)
     }

@@ -29,7 +29,7 @@ public struct WhisperCPPExporter: Exporter {
                 "whisper.cpp runs Whisper only, not the family \(quoted(model.family))", code: .familyUnsupported,
                 candidates: [GGUFExporter.name])
         }
-        try model.functions.refuseRoundedActivations(in: "whisper.cpp")
+        try model.functions.rejectRoundedActivations(in: "whisper.cpp")
         _ = try WhisperSettings(
             of: model.assets,
             Dictionary(model.plan.map { (Self.own($0.source.name), $0.source.shape) }) { first, _ in first })

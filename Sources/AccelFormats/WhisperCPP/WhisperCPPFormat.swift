@@ -23,8 +23,8 @@ public enum WhisperCPPFormat: ModelFormat {
     }
 
     public static func open(_ path: String, _ options: OpeningOptions) throws -> any ModelSource {
-        try options.refuseConfiguration(of: path, title)
-        try options.refuseInterfaces("\(path): the roles of its ports are those of its family")
+        try options.rejectConfiguration(of: path, title)
+        try options.rejectInterfaces("\(path): the roles of its ports are those of its family")
         return try WhisperCPPSource(path)
     }
 }

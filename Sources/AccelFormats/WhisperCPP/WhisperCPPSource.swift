@@ -46,16 +46,16 @@ public struct WhisperCPPSource: SingleModelSource {
     ) throws -> (encoded: [String: EncodedWeight], plain: [StoredTensor]) {
         let known = WhisperNames.all(audioLayers: file.sizes.audio.layers, textLayers: file.sizes.text.layers)
         let own = Dictionary(known.map { ($0.file, "model.\($0.own)") }) { first, _ in first }
-        func refused(_ name: String, _ reason: String) -> FormatError {
+        func rejected(_ name: String, _ reason: String) -> FormatError {
             FormatError(file: path, location: .tensor(name, index: nil), reason: reason)
         }
         if let missing = Set(own.keys).subtracting(file.tensors.map(\.name)).min() {
-            throw refused(missing, "expected a tensor of this name")
+            throw rejected(missing, "expected a tensor of this name")
         }
         var (encoded, plain) = ([String: EncodedWeight](), [StoredTensor]())
         for tensor in file.tensors {
             guard let name = own[tensor.name] else {
-                throw refused(tensor.name, "a model of these sizes has no such tensor")
+                throw rejected(tensor.name, "a model of these sizes has no such tensor")
             }
             var shape = tensor.shape
             if WhisperNames.fileShape(of: name, [1]).rank == 2, shape.dimensions.last == 1 {
@@ -70,7 +70,7 @@ public struct WhisperCPPSource: SingleModelSource {
                 encoded[name] = try EncodedWeight(
                     name: name, elementType: .float32, shape: shape, codec: try Codecs.codec(codec), file: path
                 ) { tensor.type.sections(of: tensor.bytes) }
-            default: throw refused(tensor.name, "the type \(tensor.type.name) is not that of the file")
+            default: throw rejected(tensor.name, "the type \(tensor.type.name) is not that of the file")
             }
         }
         return (encoded, plain)

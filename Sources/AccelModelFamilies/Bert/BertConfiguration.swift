@@ -60,7 +60,7 @@ struct BertConfiguration {
             activation: activation, normsFirst: false, names: names, length: "sequence")
         labels = try config.labelCount()
         tiesHead = try config["tie_word_embeddings"].bool(default: true)
-        try config.refuse([
+        try config.reject([
             ("is_decoder", try config["is_decoder"].bool(default: false), "BERT as a decoder"),
             ("add_cross_attention", try config["add_cross_attention"].bool(default: false), "cross attention"),
             (

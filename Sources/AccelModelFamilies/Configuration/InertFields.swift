@@ -33,11 +33,11 @@ extension [InertFields] {
 }
 
 extension JSONField {
-    /// Refuses fields that were not read since `recording()` and are not listed, because they may change what the model
+    /// Rejects fields that were not read since `recording()` and are not listed, because they may change what the model
     /// computes.
     /// - Parameter ignoredName: returns the name of the field at a path among ignored fields; nil if it cannot be ignored.
     /// - Throws: `RequestError` (unavailable) for the first such field.
-    package func refuseUnread(_ listed: [InertFields], ignoredName: (String) -> String? = { $0 }) throws {
+    package func rejectUnread(_ listed: [InertFields], ignoredName: (String) -> String? = { $0 }) throws {
         guard let field = try unread(listed).first else { return }
         throw unknown(field, nearestBeside(field, listed), ignoredName)
     }
@@ -52,10 +52,10 @@ extension JSONField {
         return fields.map(\.path).filter { !known.defines($0) }
     }
 
-    /// Refuses the first unread field whose name is nearly that of one which was read and is not there: with the default in its place the
+    /// Rejects the first unread field whose name is nearly that of one which was read and is not there: with the default in its place the
     /// model fits nothing.
     /// - Throws: `RequestError` (unavailable) for the field.
-    func refuseMisspelt(_ listed: [InertFields]) throws {
+    func rejectMisspelt(_ listed: [InertFields]) throws {
         for field in unreadMembers() where !listed.contains(where: { $0.contains(field.path) }) {
             // Members of objects are read together, and the error may have come before.
             guard let near = nearestBeside(field, []), !near.contains("."), !self[near].exists else { continue }

@@ -58,12 +58,12 @@ extension JSONField {
         throw second.error("differs from \(field), which is another name for it: remove one")
     }
 
-    /// Refuses unsupported features.
+    /// Rejects unsupported features.
     /// - Throws: `RequestError` (unavailable) for the first field that requests one.
-    func refuse(_ refusals: [(field: String, isAsked: Bool, what: String)]) throws {
-        for refusal in refusals where refusal.isAsked {
+    func reject(_ rejections: [(field: String, isAsked: Bool, what: String)]) throws {
+        for rejection in rejections where rejection.isAsked {
             throw RequestError(
-                "\(file), field \(refusal.field): \(refusal.what) is not supported", status: .unavailable)
+                "\(file), field \(rejection.field): \(rejection.what) is not supported", status: .unavailable)
         }
     }
 }

@@ -94,9 +94,9 @@ struct DecoderConfiguration {
         attentionScale = 1 / Double(headWidth).squareRoot()
     }
 
-    /// Refuses fields that request biases which the class in transformers does not have.
-    static func refuseBiases(_ config: JSONField, _ names: String...) throws {
-        try config.refuse(
+    /// Rejects fields that request biases which the class in transformers does not have.
+    static func rejectBiases(_ config: JSONField, _ names: String...) throws {
+        try config.reject(
             try names.map { ($0, try config[$0].bool(default: false), "a bias in these layers of the model") })
     }
 

@@ -8,7 +8,7 @@ enum QwenLayers {
         let slides = try config["use_sliding_window"].bool(default: false)
         let stated = try DecoderConfiguration.window(config, default: 4096)
         let window = slides ? stated : nil
-        try config.refuse([
+        try config.reject([
             ("use_mrope", try config["use_mrope"].bool(default: false), "a rotary embedding in three dimensions")
         ])
         let first = try config["max_window_layers"].int(in: 0...1000, default: 28)

@@ -62,7 +62,7 @@ struct GPT2Configuration {
         tiesHead = try config["tie_word_embeddings"].bool(default: true)
         scales = try config["scale_attn_weights"].bool(default: true)
         scalesByLayer = try config["scale_attn_by_inverse_layer_idx"].bool(default: false)
-        try config.refuse([
+        try config.reject([
             (
                 "add_cross_attention", try config["add_cross_attention"].bool(default: false),
                 "attention to an encoder's states"

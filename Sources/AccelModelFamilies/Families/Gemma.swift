@@ -14,7 +14,7 @@ struct Gemma: ModelFamily {
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
-        try file.refuse([
+        try file.reject([
             (
                 "use_bidirectional_attention", try file["use_bidirectional_attention"].bool(default: false),
                 "attention to what comes after"

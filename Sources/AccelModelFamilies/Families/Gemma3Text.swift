@@ -22,7 +22,7 @@ struct Gemma3Text: ModelFamily {
         var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
         let seesLater = file["use_bidirectional_attention"]
         config.attendsToLater = try seesLater.bool(default: false) ? seesLater : nil
-        try file.refuse([
+        try file.reject([
             ("attn_logit_softcapping", file["attn_logit_softcapping"].exists, "a softcap of attention scores")
         ])
         config.gainsStartAtOne = true

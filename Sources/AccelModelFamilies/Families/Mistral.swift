@@ -15,7 +15,7 @@ struct Mistral: ModelFamily {
         let file = checkpoint.configuration
         let defaults = DecoderConfiguration.Defaults(keyHeads: 8, positions: 4096 * 32)
         var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
-        try DecoderConfiguration.refuseBiases(file, "attention_bias", "mlp_bias")
+        try DecoderConfiguration.rejectBiases(file, "attention_bias", "mlp_bias")
         let layer = DecoderConfiguration.Layer(
             window: try DecoderConfiguration.window(file, default: 4096), rotary: try config.rotary(file))
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))

@@ -148,7 +148,7 @@ struct ModernBertConfiguration {
     ) throws -> Double {
         let (parameters, outside) = (config["rope_parameters"][kind], config[old])
         let type = try parameters["rope_type"].string(default: try parameters["type"].string(default: "default"))
-        try config.refuse([
+        try config.reject([
             ("rope_parameters.\(kind).rope_type", type != "default", "a rotary embedding other than \"default\"")
         ])
         let field = parameters["rope_theta"].exists ? parameters["rope_theta"] : outside

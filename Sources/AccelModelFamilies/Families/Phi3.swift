@@ -17,7 +17,7 @@ struct Phi3: ModelFamily {
         let defaults = DecoderConfiguration.Defaults(epsilon: 1e-5, positions: 4096)
         var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
         config.packsProjections = true
-        try DecoderConfiguration.refuseBiases(file, "attention_bias", "mlp_bias", "lm_head_bias")
+        try DecoderConfiguration.rejectBiases(file, "attention_bias", "mlp_bias", "lm_head_bias")
         for name in ["full_attn_mod", "interpolate_factor"] where try file[name].double(default: 1) != 1 {
             throw file[name].error("only 1 is supported")
         }

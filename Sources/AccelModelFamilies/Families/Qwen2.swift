@@ -18,7 +18,7 @@ struct Qwen2: ModelFamily {
         let defaults = DecoderConfiguration.Defaults(keyHeads: 32, positions: 32768)
         var config = try DecoderConfiguration(file, of: Self.architectures, defaults: defaults)
         config.biases.queryKeyValue = true
-        try DecoderConfiguration.refuseBiases(file, "mlp_bias")
+        try DecoderConfiguration.rejectBiases(file, "mlp_bias")
         config.layers = try QwenLayers.read(file, rotary: try config.rotary(file))
         return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
     }

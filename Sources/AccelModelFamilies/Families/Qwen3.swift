@@ -19,7 +19,7 @@ struct Qwen3: ModelFamily {
         let biased = try file["attention_bias"].bool(default: false)
         config.biases.queryKeyValue = biased
         config.biases.attentionOutput = biased
-        try DecoderConfiguration.refuseBiases(file, "mlp_bias")
+        try DecoderConfiguration.rejectBiases(file, "mlp_bias")
         config.layers = try QwenLayers.read(file, rotary: try config.rotary(file))
         return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
     }

@@ -190,7 +190,7 @@ struct Wav2Vec2Configuration {
         sumsLayers = try config["use_weighted_layer_sum"].bool(default: false)
         projection = try config["classifier_proj_size"].int(in: 1...1 << 16, default: 256)
         labels = try config.labelCount()
-        try config.refuse([
+        try config.reject([
             ("add_adapter", try config["add_adapter"].bool(default: false), "an adapter behind the encoder"),
             ("adapter_attn_dim", config["adapter_attn_dim"].exists, "attention adapters"),
             (

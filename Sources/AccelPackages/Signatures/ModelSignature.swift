@@ -162,7 +162,7 @@ public struct ModelStatement: Equatable, Sendable {
         }
         let stated = statement["predicate"][Self.releaseKey]
         if stated.exists {
-            try stated.refuseMembers(otherThan: ["name", "version"])
+            try stated.rejectMembers(otherThan: ["name", "version"])
             release = try SignedRelease(stated)
         } else {
             release = .unstated

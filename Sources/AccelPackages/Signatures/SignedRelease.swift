@@ -90,7 +90,7 @@ struct ReleaseStatement: Equatable, Sendable {
     /// - Throws: `FormatError` for another document.
     init(_ line: ByteView, file: String) throws {
         let document = JSONField(try JSON.parse(line, file: file), file: file)
-        try document.refuseMembers(otherThan: ["_type", "manifest", "name", "version"])
+        try document.rejectMembers(otherThan: ["_type", "manifest", "name", "version"])
         guard try document["_type"].string() == Self.type else {
             throw document["_type"].error("expected \"\(Self.type)\", found \(quoted(try document["_type"].string()))")
         }

@@ -2,7 +2,7 @@ public import AccelByteIO
 import AccelWeightCompression
 
 /// The signatures that packages need, by origin (schemas/trust.schema.json). The first rule whose pattern matches
-/// applies; a package without a rule is refused.
+/// applies; a package without a rule is rejected.
 public struct TrustPolicy: Sendable {
     /// A rule for packages of one origin.
     public struct Rule: Sendable {
@@ -49,17 +49,19 @@ public struct TrustPolicy: Sendable {
             throw FormatError(file: file, reason: "has \(bytes.count) bytes, more than the limit for trust policies")
         }
         let document = JSONField(try JSON.parse(bytes, file: file), file: file)
-        try document.refuseMembers(otherThan: ["allowedSigners", "rules"])
+        try document.rejectMembers(otherThan: ["allowedSigners", "rules"])
         let signers = try document["allowedSigners"].string()
         // Relative to the policy's folder.
         allowedSigners = signers.hasPrefix("/") ? signers : "\(Files.parentFolder(of: file) ?? ".")/\(signers)"
         rules = try document["rules"].array().map { rule in
-            try rule.refuseMembers(otherThan: ["origin", "identities", "unsigned", "name", "minimumVersion"])
+            try rule.rejectMembers(otherThan: ["origin", "identities", "unsigned", "name", "minimumVersion"])
             let text = try rule["origin"].string()
             guard let origin = Glob(text) else {
                 throw rule["origin"].error("is not a valid pattern: close its brackets, and order its ranges")
             }
-            if let refusalReason = Self.refusalReason(forOrigin: text) { throw rule["origin"].error(refusalReason) }
+            if let rejectionReason = Self.rejectionReason(forOrigin: text) {
+                throw rule["origin"].error(rejectionReason)
+            }
             let identities = rule["identities"].exists ? try rule["identities"].array().map { try $0.string() } : []
             let allowsUnsigned = rule["unsigned"].exists ? try rule["unsigned"].bool() : false
             guard identities.isEmpty != !allowsUnsigned, !identities.contains("") else {
@@ -78,7 +80,7 @@ public struct TrustPolicy: Sendable {
     }
 
     /// Returns why a pattern cannot match any absolute path; nil if it can.
-    private static func refusalReason(forOrigin text: String) -> String? {
+    private static func rejectionReason(forOrigin text: String) -> String? {
         guard let first = text.first, "/*?[".contains(first) else {
             return "fits no absolute path; begin it with / or *"
         }

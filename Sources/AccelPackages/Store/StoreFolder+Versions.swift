@@ -32,7 +32,7 @@ extension StoreFolder {
             let names = [PackageFormat.manifestName] + package.manifest.files.map(\.name)
             let hasReport = Files.kindWithoutFollowing("\(source)/\(PackageFormat.reportName)") == .file
             for file in names + (hasReport ? [PackageFormat.reportName] : []) {
-                // Refuses links, which would lead out of the package.
+                // Rejects links, which would lead out of the package.
                 _ = try package.files.content(file)
                 try Files.makeFolder(Files.parentFolder(of: "\(target)/\(file)") ?? target, mode: 0o700)
                 try take("\(source)/\(file)", to: "\(target)/\(file)", mayMove)

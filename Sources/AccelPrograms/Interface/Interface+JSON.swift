@@ -28,13 +28,13 @@ extension Interface {
             FunctionRole(rawValue: try field["role"].string()), inputs: try roles("inputs"),
             outputs: try roles("outputs"), states: try roles("states"),
             links: try field["links"].array().map { link in
-                if !isLater { try link.refuseMembers(otherThan: ["input", "part", "output"]) }
+                if !isLater { try link.rejectMembers(otherThan: ["input", "part", "output"]) }
                 return Link(
                     input: try link["input"].string(), part: try link["part"].string(),
                     output: try link["output"].string())
             })
         if isLater { return }
-        try field.refuseMembers(otherThan: ["role", "inputs", "outputs", "states", "links"])
+        try field.rejectMembers(otherThan: ["role", "inputs", "outputs", "states", "links"])
         guard FunctionRole.all.contains(role) else {
             throw field["role"].error("unknown function role \(quoted(role.rawValue))")
         }

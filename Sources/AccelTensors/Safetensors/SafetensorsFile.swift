@@ -2,7 +2,7 @@ public import AccelByteIO
 
 /// A safetensors file with a checked header; its tensors are views of the mapped file.
 public struct SafetensorsFile: Sendable {
-    /// Limits of a header; beyond them a file is refused.
+    /// Limits of a header; beyond them a file is rejected.
     public struct Limits: Sendable {
         /// The size of the header in bytes.
         public var headerBytes: Int

@@ -55,25 +55,25 @@ struct SafetensorsHeader {
     private static func headerLength(
         of file: ByteView, _ name: String, _ limits: SafetensorsFile.Limits
     ) throws(FormatError) -> Int {
-        func refused(_ reason: String) -> FormatError {
+        func rejected(_ reason: String) -> FormatError {
             foreignFormat(file, named: name) ?? FormatError(file: name, location: .offset(0), reason: reason)
         }
         guard file.count >= 8 else {
-            throw refused(
+            throw rejected(
                 file.count == 0
                     ? "the file is empty (it has 0 bytes), expected safetensors"
                     : "the file has \(file.count) bytes, but a safetensors file starts with 8 bytes that hold the length of its header"
             )
         }
         let length = file.withBytes { UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)) }
-        guard length >= 2 else { throw refused("the header has \(length) bytes, expected at least \"{}\"") }
+        guard length >= 2 else { throw rejected("the header has \(length) bytes, expected at least \"{}\"") }
         guard length <= UInt64(limits.headerBytes) else {
-            throw refused(
+            throw rejected(
                 "this is not a valid safetensors file: its first 8 bytes announce a header of \(length) bytes, and at "
                     + "most \(limits.headerBytes) are read")
         }
         guard length <= UInt64(file.count - 8) else {
-            throw refused("its first 8 bytes announce a header of \(length) bytes, but only \(file.count - 8) follow")
+            throw rejected("its first 8 bytes announce a header of \(length) bytes, but only \(file.count - 8) follow")
         }
         return Int(length)
     }
@@ -104,7 +104,7 @@ struct SafetensorsHeader {
         var type: ElementType?
         var dimensions: [Int]?
         var offsets: [Int]?
-        func refused(_ reason: String) -> FormatError {
+        func rejected(_ reason: String) -> FormatError {
             FormatError(file: file, location: .tensor(name, index: nil), reason: reason)
         }
         try scanner.object { (scanner, key, position) throws(FormatError) in
@@ -112,31 +112,31 @@ struct SafetensorsHeader {
             case "dtype":
                 let word = try scanner.string("an element type")
                 guard let known = ElementType(rawValue: word) else {
-                    throw refused(
+                    throw rejected(
                         "element type \(quoted(word)) is not supported; known are "
                             + ElementType.allCases.map(\.rawValue).joined(separator: " "))
                 }
                 type = known
             case "shape":
-                dimensions = try naturals(&scanner, atMost: limits.rank, "dimensions", refused)
+                dimensions = try naturals(&scanner, atMost: limits.rank, "dimensions", rejected)
             case "data_offsets":
-                offsets = try naturals(&scanner, atMost: 2, "data_offsets", refused)
+                offsets = try naturals(&scanner, atMost: 2, "data_offsets", rejected)
             default:
                 throw scanner.error("unknown field \(quoted(key)) of tensor \(quoted(name))", at: position)
             }
         }
-        guard let type else { throw refused("the header gives no dtype") }
-        guard let dimensions else { throw refused("the header gives no shape") }
-        guard let offsets else { throw refused("the header gives no data_offsets") }
-        guard offsets.count == 2 else { throw refused("data_offsets has \(offsets.count) numbers, expected 2") }
+        guard let type else { throw rejected("the header gives no dtype") }
+        guard let dimensions else { throw rejected("the header gives no shape") }
+        guard let offsets else { throw rejected("the header gives no data_offsets") }
+        guard offsets.count == 2 else { throw rejected("data_offsets has \(offsets.count) numbers, expected 2") }
         guard offsets[0] <= offsets[1] else {
-            throw refused("its data_offsets [\(offsets[0]),\(offsets[1])] end before they begin")
+            throw rejected("its data_offsets [\(offsets[0]),\(offsets[1])] end before they begin")
         }
         let shape = Shape(dimensions)
         guard let (bytes, overflow) = shape.checkedCount?.multipliedReportingOverflow(by: type.byteCount), !overflow
-        else { throw refused("the size of shape \(shape) of \(type.rawValue) overflows") }
+        else { throw rejected("the size of shape \(shape) of \(type.rawValue) overflows") }
         guard bytes == offsets[1] - offsets[0] else {
-            throw refused(
+            throw rejected(
                 "shape \(shape) of \(type.rawValue) takes \(bytes) bytes, but data_offsets "
                     + "[\(offsets[0]),\(offsets[1])] hold \(offsets[1] - offsets[0])")
         }
@@ -144,11 +144,11 @@ struct SafetensorsHeader {
     }
 
     private static func naturals(
-        _ scanner: inout JSONScanner, atMost limit: Int, _ what: String, _ refused: (String) -> FormatError
+        _ scanner: inout JSONScanner, atMost limit: Int, _ what: String, _ rejected: (String) -> FormatError
     ) throws(FormatError) -> [Int] {
         var numbers: [Int] = []
         try scanner.array { (scanner) throws(FormatError) in
-            guard numbers.count < limit else { throw refused("more than \(limit) \(what)") }
+            guard numbers.count < limit else { throw rejected("more than \(limit) \(what)") }
             _ = try scanner.peek()
             let start = scanner.position
             let number = try scanner.integer()
@@ -171,21 +171,21 @@ struct SafetensorsHeader {
         var position = 0
         var last: String?
         for entry in entries {
-            func refused(_ reason: String) -> FormatError {
+            func rejected(_ reason: String) -> FormatError {
                 FormatError(file: file, location: .tensor(entry.name, index: nil), reason: reason)
             }
             guard entry.end <= dataBytes else {
-                throw refused(
+                throw rejected(
                     "its data ends at byte \(entry.end) after the header, where the file has \(dataBytes): it is truncated, or of another header"
                 )
             }
             guard entry.begin <= position else {
-                throw refused(
+                throw rejected(
                     "its data starts at byte \(entry.begin) after the header, and bytes \(position)..<\(entry.begin) "
                         + "belong to no tensor")
             }
             guard entry.begin == position else {
-                throw refused("its data overlaps that of tensor \(quoted(last ?? ""))")
+                throw rejected("its data overlaps that of tensor \(quoted(last ?? ""))")
             }
             position = entry.end
             last = entry.name

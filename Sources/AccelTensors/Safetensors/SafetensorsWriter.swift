@@ -33,7 +33,7 @@ public struct SafetensorsWriter: ~Copyable {
     ///     element types come first.
     ///   - metadata: members of `__metadata__` in addition to those of the kind.
     ///   - isListed: `finishListed` will ask for the digest, which is computed while the file is written.
-    /// - Throws: `RequestError` if `SafetensorsFile` would refuse the header.
+    /// - Throws: `RequestError` if `SafetensorsFile` would reject the header.
     public init(
         replacing path: String, as kind: TensorFileKind, entries: [Entry],
         metadata: [(key: String, value: String)] = [],
@@ -149,7 +149,7 @@ public struct SafetensorsWriter: ~Copyable {
     }
 
     /// Returns the content of the file that `write` writes, in parts.
-    /// - Throws: `RequestError` if `SafetensorsFile` would refuse the header.
+    /// - Throws: `RequestError` if `SafetensorsFile` would reject the header.
     public static func parts(
         _ tensors: [StoredTensor], metadata: [(key: String, value: String)] = []
     ) throws(RequestError) -> [ByteView] {

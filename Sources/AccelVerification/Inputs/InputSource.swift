@@ -189,23 +189,23 @@ struct InputMatcher {
                     .map { TensorType($0.elementType, shape: $0.shape).hostBytes })
         }
         try MachineMemory.require(largest.max() ?? 0, for: "the inputs out of \(file)")
-        try samples?.refuseMisspelt(besides: program.functions.flatMap(\.givenPorts).map(\.name))
+        try samples?.rejectMisspelt(besides: program.functions.flatMap(\.givenPorts).map(\.name))
         var fitting: [(function: Int, feed: FunctionFeed)] = []
-        var refusals: [(function: Int, error: SamplesTooLong)] = []
+        var rejections: [(function: Int, error: SamplesTooLong)] = []
         for index in program.functions.indices {
             do {
                 fitting += try feeds(for: program.functions[index]).map { (function: index, feed: $0) }
             } catch let error as SamplesTooLong {
-                refusals.append((index, error))
+                rejections.append((index, error))
             }
         }
         let part = { program.functions[$0].part }
-        for (index, _) in refusals where fitting.contains(where: { part($0.function) == part(index) }) {
+        for (index, _) in rejections where fitting.contains(where: { part($0.function) == part(index) }) {
             let short = try? feeds(for: program.functions[index], leavingOut: true)
             fitting += (short ?? []).map { (function: index, feed: $0) }
         }
         guard fitting.isEmpty else { return fitting.sorted { $0.function < $1.function } }
-        if let refusal = refusals.first { throw refusal.error }
+        if let rejection = rejections.first { throw rejection.error }
         // No shape mends another type, or another number of dimensions.
         let ports = program.functions.flatMap(\.givenPorts)
         for (name, tensor) in tensors.sorted(by: { $0.key < $1.key }) {

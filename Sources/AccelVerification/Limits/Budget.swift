@@ -9,8 +9,8 @@ import AccelWeightCompression
 /// {"outputs": [{"match": "*", "sqnr": 25, "cosine": 0.98}], "weights": [{"match": "*.query.weight", "sqnr": 18}],
 ///  "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
 ///  "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
-///  "quality": {"perplexityRatio": 1.1, "equalTopTokens": 0.9}, "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9}, "together": {"sqnr": 24},
-///  "allow": {"structure": ["assets/vocab.txt"], "notCompared": []}}
+///  "quality": {"perplexityRatio": 1.1, "equalTopTokens": 0.9}, "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9},
+///  "together": {"sqnr": 24}, "allow": {"structure": ["assets/vocab.txt"], "notCompared": []}}
 /// ```
 public struct Budget: Sendable {
     struct Pattern: Sendable {
@@ -40,7 +40,7 @@ public struct Budget: Sendable {
         let propagated: Tolerance?
 
         init(_ field: JSONField) throws {
-            try field.refuseMembers(otherThan: ["match", "injected", "propagated"])
+            try field.rejectMembers(otherThan: ["match", "injected", "propagated"])
             match = try Budget.pattern(field["match"])
             injected = try Budget.limits(field["injected"])
             propagated = try Budget.limits(field["propagated"])
@@ -99,7 +99,7 @@ public struct Budget: Sendable {
             return try fields.compactMap { field in try mistakes.collecting { try entry(field) } }
         }
         try mistakes.collecting {
-            try document.refuseMembers(otherThan: [
+            try document.rejectMembers(otherThan: [
                 "$schema", "outputs", "weights", "operators", "size", "memory", "speed", "together", "quality", "allow",
             ])
         }
@@ -112,7 +112,7 @@ public struct Budget: Sendable {
         quality = try mistakes.collecting { try Self.quality(document["quality"]) } ?? []
         let allow = document["allow"]
         if allow.exists {
-            try mistakes.collecting { try allow.refuseMembers(otherThan: ["structure", "notCompared"]) }
+            try mistakes.collecting { try allow.rejectMembers(otherThan: ["structure", "notCompared"]) }
             allowedDifferences = try entries(allow["structure"], as: Self.pattern)
             allowedGaps = try entries(allow["notCompared"], as: Self.pattern)
         }
@@ -141,7 +141,7 @@ public struct Budget: Sendable {
     ) throws -> [ResourceLimit] {
         guard group.exists else { return [] }
         let names = known.resources.map(\.field)
-        try group.refuseMembers(otherThan: Set(names))
+        try group.rejectMembers(otherThan: Set(names))
         let limits = try known.resources.filter { group[$0.field].exists }.map { field, resource in
             let isWhole = field.lowercased().hasSuffix("bytes")
             let limit = try isWhole ? Double(group[field].int(in: 0...Int.max)) : group[field].double()
@@ -157,7 +157,7 @@ public struct Budget: Sendable {
 
     private static func quality(_ field: JSONField) throws -> [(kind: QualityFinding.Figure.Kind, limit: Double)] {
         guard field.exists else { return [] }
-        try field.refuseMembers(otherThan: Set(QualityFinding.Figure.Kind.allCases.map(\.rawValue)))
+        try field.rejectMembers(otherThan: Set(QualityFinding.Figure.Kind.allCases.map(\.rawValue)))
         return try field.members().compactMap { name, limit in
             try QualityFinding.Figure.Kind(rawValue: name).map { ($0, try limit.double()) }
         }
@@ -166,7 +166,7 @@ public struct Budget: Sendable {
     private static let figures: Set<String> = ["sqnr", "maximumError", "relativeL2", "cosine"]
 
     private static func rule(_ field: JSONField) throws -> Rule {
-        try field.refuseMembers(otherThan: figures.union(["match"]))
+        try field.rejectMembers(otherThan: figures.union(["match"]))
         return Rule(match: try pattern(field["match"]), tolerance: try tolerance(field))
     }
 
@@ -180,7 +180,7 @@ public struct Budget: Sendable {
 
     private static func limits(_ field: JSONField) throws -> Tolerance? {
         guard field.exists else { return nil }
-        try field.refuseMembers(otherThan: figures)
+        try field.rejectMembers(otherThan: figures)
         return try tolerance(field)
     }
 

@@ -361,8 +361,9 @@ accel_status accel_store_list(accel_store *store, accel_each_stored each, void *
 accel_status accel_store_model(
     accel_store *store, const char *name, const accel_options *options, accel_model **model, accel_error *error);
 /* Updates a model, or adds one, from a package on this machine, which is copied; blocks until that is done. The new version has to serve
- * all functions of the current one. A package that is signed for another model is refused; and one that is signed with a lower version
- * than the current one, or without one, unless options->flags has ACCEL_UPDATE_ROLLBACK. Of options, cancel, progress and this flag count. */
+ * all functions of the current one. A package that is signed for another model is rejected; and one that is signed with a lower version
+ * than the current one, or without one, unless options->flags has ACCEL_UPDATE_ROLLBACK. Of options, cancel, progress and this flag count.
+ * */
 accel_status accel_store_update(
     accel_store *store, const char *name, const char *package, const accel_options *options, accel_error *error);
 /* Makes the version before the current one again. */

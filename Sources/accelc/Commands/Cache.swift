@@ -107,7 +107,7 @@ enum CacheCommand: Command {
         case .list: return try list(cache, folds: !console.isVerbose)
         case .explain:
             if let other = arguments[other] {
-                try arguments.refuse(conversion, "these are two keys", for: "a MODEL")
+                try arguments.reject(conversion, "these are two keys", for: "a MODEL")
                 return try compare(cache, try arguments.required(model), other)
             }
             return try explain(cache, arguments, console)
@@ -216,7 +216,7 @@ enum CacheCommand: Command {
         for line in list.lines {
             do {
                 let arguments = try Arguments([Action.get.rawValue] + line.words, for: Self.self)
-                try arguments.refuse(
+                try arguments.reject(
                     allOptions.filter { option in !conversion.contains { $0.name == option.name } },
                     "this is a line of a list", for: "the whole command")
                 let model = try ConversionArguments.conversion(arguments)

@@ -97,7 +97,7 @@ enum CheckSignatureCommand: Command {
                 .signer(of: package, at: path, signature: file)
             return Signer(name: signer.identity, key: signer.key, release: signer.release)
         } catch let unknown as UnknownSigner where arguments.has(trust) {
-            // Who named the signer can mend the request; a package that a policy does not trust is refused.
+            // Who named the signer can mend the request; a package that a policy does not trust is rejected.
             throw FormatError(file: file, reason: "is by nobody whom the policy names: \(unknown)")
         }
     }

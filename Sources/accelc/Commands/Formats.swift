@@ -25,7 +25,7 @@ enum FormatsCommand: Command {
             let schemes = reading.schemes.filter { $0.way == way }.map(\.name)
             if !schemes.isEmpty { lines += wrapped("  \(what), \(way.rawValue): ", schemes) }
         }
-        if !reading.refused.isEmpty { lines += wrapped("  refused: ", reading.refused.map(\.name)) }
+        if !reading.rejected.isEmpty { lines += wrapped("  rejected: ", reading.rejected.map(\.name)) }
         guard let writing = row.writing else { return (lines + ["  not written"]).joined(separator: "\n") }
         lines.append("  written, families: \(families(writing.families))")
         lines += wrapped("  written: ", writing.schemes)

@@ -49,12 +49,12 @@ enum InspectCommand: Command {
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
         let path = try arguments.required(file)
         if let recipe = try RecipeFile.open(path) {
-            try arguments.refuse(needs.flatMap(\.options), "\(path) is a recipe", for: "models and packages")
+            try arguments.reject(needs.flatMap(\.options), "\(path) is a recipe", for: "models and packages")
             return show(recipe.inspection, console)
         }
         let source = try source(path, arguments)
         for need in needs where !source.abilities.contains(need.ability) {
-            try arguments.refuse(need.options, "\(path) is \(source.title)", for: need.things)
+            try arguments.reject(need.options, "\(path) is \(source.title)", for: need.things)
         }
         var checked: Int?
         if arguments.has(check) {
@@ -86,7 +86,7 @@ enum InspectCommand: Command {
     }
 
     /// Opens a source. A format with a fixed configuration is opened without configuration options, so that all sources
-    /// refuse those options in the same way.
+    /// reject those options in the same way.
     private static func source(_ path: String, _ arguments: Arguments) throws -> any ModelSource {
         let format = ModelFormats.recognising(path) ?? ModelFormats.named(by: path)
         return try ModelFormats.open(

@@ -144,11 +144,11 @@ enum RunCommand: Command {
             try console.check(package, includesReport: false)
         }
         if program.functions.allSatisfy(\.states.isEmpty) {
-            try arguments.refuse([states], "\(package.path) has no states", for: "packages with states")
+            try arguments.reject([states], "\(package.path) has no states", for: "packages with states")
         }
         let chosen = try Backends.standard.backend(named: arguments[backend] ?? BackendID.cpu.rawValue)
         if chosen.id != .cpu {
-            try arguments.refuse(
+            try arguments.reject(
                 [profile, trace, packed], "\(chosen.id.rawValue) runs no kernels", for: "the backend cpu")
         }
         let recorder = arguments.has(profile) || arguments.has(trace) ? RunProfile() : nil

@@ -204,7 +204,7 @@ extension Arguments {
     /// - Throws: `RequestError` for options of samples without a text.
     func textSamples(_ path: String) throws -> TextSamples? {
         guard TextSamples.recognises(path) else {
-            try refuse(
+            try reject(
                 [ConversionArguments.sampleCount.option, ConversionArguments.sampleLength.option],
                 "\(path) has its own samples",
                 for: "texts")

@@ -38,7 +38,7 @@ extension Arguments {
         for (output, kind) in zip(outputs, kinds) { try OutputNames.require(output, of: kind) }
         for positional in command.positionals {
             guard case .path = positional.kind else { continue }
-            // What is nothing known is refused when it is read, which says more than where the output is.
+            // What is nothing known is rejected when it is read, which says more than where the output is.
             inputs += all(positional).filter { Files.kind(of: $0) != .folder || !PathKind.kinds(of: $0).isEmpty }
                 .map { NamedPath(name: positional.name, path: $0) }
         }

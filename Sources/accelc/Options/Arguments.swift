@@ -27,7 +27,7 @@ struct Arguments: Sendable {
         }
         // The value of an option that is not known would look like a positional, and a word too many may be an option's that is needed.
         try mistakes.check()
-        try refuseSurplus()
+        try rejectSurplus()
         try mistakes.collecting { try checkPositionals() }
         for option in command.allOptions { try mistakes.collecting { try check(option) } }
         try mistakes.check()
@@ -72,9 +72,9 @@ struct Arguments: Sendable {
         return word
     }
 
-    /// Refuses options that would have no effect.
+    /// Rejects options that would have no effect.
     /// - Parameter reason: the words before "and --NAME is for THINGS only".
-    func refuse(_ options: [Option], _ reason: String, for things: String) throws {
+    func reject(_ options: [Option], _ reason: String, for things: String) throws {
         for option in options where has(option) {
             throw RequestError("\(reason), and --\(option.name) is for \(things) only")
         }
@@ -205,7 +205,7 @@ extension Arguments {
         }
     }
 
-    private func refuseSurplus() throws {
+    private func rejectSurplus() throws {
         guard words.count > command.positionals.count, command.positionals.last?.isRepeatable != true else { return }
         throw usage("does not expect \"\(words[command.positionals.count])\"")
     }

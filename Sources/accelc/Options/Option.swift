@@ -58,7 +58,7 @@ struct Option: Sendable {
     let excludes: [String]
     /// The value that the rest of the command line implies if the option is absent; nil for none.
     let implied: (@Sendable (Arguments) -> String?)?
-    /// The option has no effect, and is refused, unless one of these is present; empty if it needs nothing.
+    /// The option has no effect, and is rejected, unless one of these is present; empty if it needs nothing.
     private(set) var needs: [Need]
 
     /// A part of the command line that another option needs.

@@ -3,7 +3,7 @@ import AccelConversion
 import AccelFormats
 import AccelTensors
 
-/// Refuses names of outputs that accelc, and other tools, would take for something else.
+/// Rejects names of outputs that accelc, and other tools, would take for something else.
 enum OutputNames {
     /// Core ML models that are not written: protocol buffers of an older kind, and what Xcode makes of a package.
     static let otherCoreML = [".mlmodel", ".mlmodelc"]

@@ -5,7 +5,7 @@ import AccelPackages
 import AccelTensors
 import AccelVerification
 
-/// The kind of file or folder at a path: a model of one of the formats, or another kind that commands read or refuse
+/// The kind of file or folder at a path: a model of one of the formats, or another kind that commands read or reject
 /// with advice.
 struct PathKind: Hashable, Sendable {
     /// The name, one word.
@@ -34,12 +34,12 @@ struct PathKind: Hashable, Sendable {
     static let report = PathKind("report", "a report of verify")
     static let plan = PathKind("plan", "a folder of a compression plan")
 
-    /// Kinds that the check accepts, so that the code that opens models refuses them with its own advice.
-    private static let refused = [onnx, pickle, archive]
+    /// Kinds that the check accepts, so that the code that opens models rejects them with its own advice.
+    private static let rejected = [onnx, pickle, archive]
     private static let foreign: [ForeignFormat: PathKind] = [.onnx: onnx, .pickle: pickle, .zip: archive]
 
     /// The kinds for commands that read a model of any format.
-    static let models = formats + [tensors] + refused
+    static let models = formats + [tensors] + rejected
 
     /// Creates the kind of the file or folder at a path, by its content, or by its name if the content is too damaged
     /// to be recognised; nil if the kind is unknown.
@@ -110,12 +110,12 @@ struct PathKind: Hashable, Sendable {
 
     /// Returns the accepted kinds in words.
     static func titles(of takes: [PathKind]) -> String {
-        Text.alternatives(takes.filter { !refused.contains($0) }.map(\.title))
+        Text.alternatives(takes.filter { !rejected.contains($0) }.map(\.title))
     }
 }
 
 extension Arguments {
-    /// Refuses a path of a kind that its argument does not accept. The command itself handles unknown kinds and missing
+    /// Rejects a path of a kind that its argument does not accept. The command itself handles unknown kinds and missing
     /// files.
     func requireKinds() throws {
         for positional in command.positionals where !positional.takes.isEmpty {
@@ -128,28 +128,28 @@ extension Arguments {
 
     private func require(_ takes: [PathKind], _ path: String, _ argument: String) throws {
         let (kinds, found) = (PathKind.kinds(of: path), Files.kind(of: path))
-        func refusal(_ problem: String) -> RequestError {
+        func rejection(_ problem: String) -> RequestError {
             RequestError("\(problem); \(command.name) takes \(PathKind.titles(of: takes)) \(argument)")
         }
-        if takes == [.tensors], found == .folder { throw refusal("\(path) is a folder") }
+        if takes == [.tensors], found == .folder { throw rejection("\(path) is a folder") }
         if found == .file, let folder = folder(ofPart: path, kinds, takes) {
-            throw refusal("\(path) is one file of \(folder.isEmpty ? "." : folder)")
+            throw rejection("\(path) is one file of \(folder.isEmpty ? "." : folder)")
         }
         guard let kind = kinds.first else {
             switch found {
             case nil:
                 // Values, text or standard input in place of a file.
                 guard takes == [.tensors], path == "-" || path.contains(where: { "=, ".contains($0) }) else { return }
-                throw refusal("there is no file \(quoted(path))")
+                throw rejection("there is no file \(quoted(path))")
             case .file, .folder:
                 guard takes == [.package] else { return }
-                throw refusal("\(path) is no package")
+                throw rejection("\(path) is no package")
             case let other?:
                 throw FormatError(file: path, reason: "expected a regular file or a folder, found \(other)")
             }
         }
         guard !kinds.contains(where: takes.contains) else { return }
-        throw refusal("\(path) is \(kind.title)")
+        throw rejection("\(path) is \(kind.title)")
     }
 
     /// Returns the folder of a model or package that a file is one of, where only the whole is accepted; nil for other files.

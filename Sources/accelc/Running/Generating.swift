@@ -41,7 +41,7 @@ struct TextGeneration {
             let text = try arguments.required(TextOptions.prompt)
             let prompt = try text == "-" ? StandardInput.text() : text
             if arguments.has(TextOptions.raw) || !frontEnd.hasChatTemplate {
-                try arguments.refuse(
+                try arguments.reject(
                     [TextOptions.system], "the prompt goes to the model as it is", for: "chat templates")
                 stream = try session.generate(prompt: prompt, options)
             } else {

@@ -24,9 +24,9 @@ struct RunnablePackage {
     init(_ arguments: Arguments, _ console: Console) throws {
         let path = try arguments.required(RunCommand.package)
         guard Self.needsConversion(path) else {
-            try arguments.refuse([Self.compress], "\(path) is a package", for: "models")
+            try arguments.reject([Self.compress], "\(path) is a package", for: "models")
             if !arguments.has(RunCommand.packed) {
-                try arguments.refuse(
+                try arguments.reject(
                     [CacheChoice.folder], "a run of a package keeps nothing", for: "--packed-weights and models")
             }
             self.init(try AcceleratorPackage(at: path))

@@ -54,8 +54,8 @@ struct AccelModelTests {
         try function.prediction(from: inputs)
     }
 
-    @Test("what does not fit is refused before anything waits, with its place")
-    func refusals() async throws {
+    @Test("what does not fit is rejected before anything waits, with its place")
+    func rejections() async throws {
         let opened = try await Opened()
         let function = try opened.model.function("model")
         var inputs = opened.inputs

@@ -67,7 +67,7 @@ struct StopTokenTests {
     }
 
     @Test("what is no token is an error with its place, when it is needed", arguments: [#""2""#, "-1", "[2, 1.5]"])
-    func refusals(value: String) async throws {
+    func rejections(value: String) async throws {
         try await open(["config.json": #"{"eos_token_id": \#(value)}"#]) { model in
             let error = await #expect(throws: AccelError.self) { try await generate(model) }
             #expect(

@@ -34,7 +34,7 @@ struct ModelStoreTests {
     }
 
     @Test(
-        "names that are no file names everywhere, and twins of other names, are refused",
+        "names that are no file names everywhere, and twins of other names, are rejected",
         arguments: [
             "", ".", "..", "../m", "../empty", "a/b", ".hidden", "a\\b", "a:b", String(repeating: "a", count: 101), "M",
             "a\u{0}b",

@@ -40,8 +40,8 @@ struct ReleaseTests {
             try await store.update(name, from: LocalPackage(path), allowsRollback: allowsRollback).value
         }
 
-        /// Expects that an update is refused, and changes nothing.
-        func refused(_ path: String, to name: String = "m", allowsRollback: Bool = false, _ words: String) async throws
+        /// Expects that an update is rejected, and changes nothing.
+        func rejected(_ path: String, to name: String = "m", allowsRollback: Bool = false, _ words: String) async throws
         {
             let before = try? await store.model(name)
             let error = await #expect(throws: AccelError.self) {
@@ -53,18 +53,18 @@ struct ReleaseTests {
         }
     }
 
-    @Test("a replayed older version is refused, unless a rollback is allowed; the same one and later ones are taken")
+    @Test("a replayed older version is rejected, unless a rollback is allowed; the same one and later ones are taken")
     func replay() async throws {
         let bench = try Bench()
         let old = try bench.package(1, "m 1")
         #expect(try await bench.update(old).release == SignedRelease(name: "m", version: 1))
         let new = try bench.package(2, "m 3")
         _ = try await bench.update(new)
-        try await bench.refused(old, "version 3 or a later one")
-        try await bench.refused(try bench.package(3, "m 2"), "version 2")
+        try await bench.rejected(old, "version 3 or a later one")
+        try await bench.rejected(try bench.package(3, "m 2"), "version 2")
         // A name without a version, and a signature of earlier versions, are older than every version.
-        try await bench.refused(try bench.package(4, "m"), "version 3")
-        try await bench.refused(try bench.package(5, ""), "no model")
+        try await bench.rejected(try bench.package(4, "m"), "version 3")
+        try await bench.rejected(try bench.package(5, ""), "no model")
         _ = try await bench.update(new)
         _ = try await bench.update(try bench.package(6, "m 3"))
         // Another handle of the store has the same opinion: it is in the record.
@@ -79,16 +79,16 @@ struct ReleaseTests {
         _ = try await bench.update(try bench.package(3, "m 2"))
     }
 
-    @Test("a package of another model is refused, also where a rollback is allowed")
+    @Test("a package of another model is rejected, also where a rollback is allowed")
     func names() async throws {
         let bench = try Bench()
         let other = try bench.package(1, "other 9")
         for allowsRollback in [false, true] {
-            try await bench.refused(other, allowsRollback: allowsRollback, "\"other\", version 9")
+            try await bench.rejected(other, allowsRollback: allowsRollback, "\"other\", version 9")
         }
         _ = try await bench.update(other, "other")
         _ = try await bench.update(try bench.package(2, "m 1"))
-        try await bench.refused(other, "a signature for \"m\"")
+        try await bench.rejected(other, "a signature for \"m\"")
     }
 
     @Test("signatures of earlier versions go on to be taken, until one states a model")
@@ -97,7 +97,7 @@ struct ReleaseTests {
         for number in [1, 2, 1] { _ = try await bench.update(try bench.package(number, "")) }
         #expect(try await bench.store.model("m").release == nil)
         _ = try await bench.update(try bench.package(3, "m"))
-        try await bench.refused(try bench.package(2, ""), "no model")
+        try await bench.rejected(try bench.package(2, ""), "no model")
         _ = try await bench.update(try bench.package(2, ""), allowsRollback: true)
     }
 
@@ -111,7 +111,7 @@ struct ReleaseTests {
         let digest = try AcceleratorPackage(at: path).digest
         try Data("\(digest) m 5".utf8).write(to: URL(filePath: path + ".sig"))
         #expect(try await bench.update(path).release?.version == 5)
-        try await bench.refused(try bench.package(2, "m 4"), "version 5")
+        try await bench.rejected(try bench.package(2, "m 4"), "version 5")
 
         let open = try StoreBench()
         let store = try open.store()
@@ -146,7 +146,7 @@ struct ReleaseTests {
         }
 
         @Test(
-            "with real keys: the older package, the other model's, and a changed name, version or line are refused",
+            "with real keys: the older package, the other model's, and a changed name, version or line are rejected",
             .enabled(if: FileManager.default.isExecutableFile(atPath: keygen), "needs ssh-keygen"))
         func keys() async throws {
             let bench = try StoreBench()
@@ -162,7 +162,7 @@ struct ReleaseTests {
                 try Data(signature).write(to: URL(filePath: path + ".sig"))
                 return path
             }
-            func refused(_ path: String) async {
+            func rejected(_ path: String) async {
                 let error = await #expect(throws: AccelError.self) {
                     try await store.update("m", from: LocalPackage(path)).value
                 }
@@ -175,9 +175,9 @@ struct ReleaseTests {
             let stored = try await store.update("m", from: LocalPackage(new)).value
             #expect(try stored.release == SignedRelease(name: "m", version: 7))
             _ = try await AccelModel(.stored("m", in: store))
-            await refused(plain)
-            await refused(try sign(3, try SignedRelease(name: "m", version: 6)))
-            await refused(try sign(4, try SignedRelease(name: "n", version: 8)))
+            await rejected(plain)
+            await rejected(try sign(3, try SignedRelease(name: "m", version: 6)))
+            await rejected(try sign(4, try SignedRelease(name: "n", version: 8)))
             // Changed after it was signed: every part of the line, the line away, the line of another, two lines.
             let file = URL(filePath: new + ".sig")
             let whole = try String(contentsOf: file, encoding: .utf8)
@@ -192,7 +192,7 @@ struct ReleaseTests {
             ] {
                 #expect(changed != whole)
                 try Data(changed.utf8).write(to: file)
-                await refused(new)
+                await rejected(new)
             }
             try Data(whole.utf8).write(to: file)
             _ = try await store.update("m", from: LocalPackage(new)).value

@@ -18,7 +18,7 @@ struct UpdateTests {
     }
 
     /// Expects that an update fails, and changes nothing.
-    private func expectRefusal(
+    private func expectRejection(
         _ code: AccelError.Code, _ bench: StoreBench, _ store: ModelStore, containing text: String = "",
         _ update: () -> Work<StoredModel, UpdateEvent>
     ) async throws {
@@ -32,7 +32,7 @@ struct UpdateTests {
         #expect(after == model)
     }
 
-    @Test("damaged, incomplete and hostile packages are refused, and the version before stays")
+    @Test("damaged, incomplete and hostile packages are rejected, and the version before stays")
     func hostile() async throws {
         let (bench, store) = try await benchWithOne()
         let good = try bench.package(NumberedModel(2))
@@ -41,7 +41,7 @@ struct UpdateTests {
             let path = "\(bench.folder)/\(name).accelpkg"
             try FileManager.default.copyItem(atPath: source, toPath: path)
             try attack(path)
-            try await expectRefusal(.corrupt, bench, store) { store.update("m", from: LocalPackage(path)) }
+            try await expectRejection(.corrupt, bench, store) { store.update("m", from: LocalPackage(path)) }
         }
         func write(_ text: String, _ path: String) throws {
             try? FileManager.default.removeItem(atPath: path)
@@ -77,35 +77,35 @@ struct UpdateTests {
             try FileManager.default.removeItem(atPath: "\(path)/graph.bin")
             try Files.makeFolder("\(path)/graph.bin")
         }
-        try await expectRefusal(.notFound, bench, store, containing: "none") {
+        try await expectRejection(.notFound, bench, store, containing: "none") {
             store.update("m", from: LocalPackage("\(bench.folder)/none"))
         }
         try await store.update(from: good)
         #expect(try await StoreBench.number(in: store) == 2)
     }
 
-    @Test("a version without a function that the app uses, or with other ports, is refused")
+    @Test("a version without a function that the app uses, or with other ports, is rejected")
     func interface() async throws {
         let (bench, store) = try await benchWithOne()
         var other = NumberedModel(2)
         other.part = "other"
         let renamed = try bench.package(other, "renamed")
-        try await expectRefusal(.incompatible, bench, store, containing: "model[batch=1]") {
+        try await expectRejection(.incompatible, bench, store, containing: "model[batch=1]") {
             store.update("m", from: LocalPackage(renamed))
         }
         other.part = "model"
         other.input = "y"
         let ports = try bench.package(other, "ports")
-        try await expectRefusal(.incompatible, bench, store, containing: "input \"y\"") {
+        try await expectRejection(.incompatible, bench, store, containing: "input \"y\"") {
             store.update("m", from: LocalPackage(ports))
         }
-        try await expectRefusal(.notFound, bench, store, containing: "embed") {
+        try await expectRejection(.notFound, bench, store, containing: "embed") {
             store.update("m", from: LocalPackage(ports), functions: ["embed"])
         }
         // Whoever uses no function takes anything, unless a live handle has been asked for one.
         let live = try await store.live("m")
         let function = try live.function("model")
-        try await expectRefusal(.incompatible, bench, store) {
+        try await expectRejection(.incompatible, bench, store) {
             store.update("m", from: LocalPackage(ports), functions: [])
         }
         other.input = "x"
@@ -115,7 +115,7 @@ struct UpdateTests {
         #expect(try await StoreBench.number(function) == 2)
         // Now the third output is part of what is served.
         let fewer = try bench.package(NumberedModel(1))
-        try await expectRefusal(.incompatible, bench, store, containing: "output \"third\"") {
+        try await expectRejection(.incompatible, bench, store, containing: "output \"third\"") {
             store.update("m", from: LocalPackage(fewer))
         }
         try await store.update(from: fewer, functions: [])
@@ -131,7 +131,7 @@ struct UpdateTests {
         var large = NumberedModel(2)
         large.assetBytes = 100_000
         let path = try bench.package(large)
-        try await expectRefusal(
+        try await expectRejection(
             .storage, bench, store, containing: "the profile small allows \(Wording.grouped(size + 1000))"
         ) {
             store.update("m", from: LocalPackage(path))
@@ -142,11 +142,11 @@ struct UpdateTests {
         try await tight.update(from: try second.package(NumberedModel(3)))
         let (third, tighter) = (try StoreBench(), DeviceProfile("tighter", memoryBytes: memory - 1))
         let small = try third.store(profile: tighter)
-        try await expectRefusal(.memory, third, small, containing: "\(Wording.grouped(memory)) bytes of memory") {
+        try await expectRejection(.memory, third, small, containing: "\(Wording.grouped(memory)) bytes of memory") {
             small.update("m", from: LocalPackage(path))
         }
         let (fourth, limited) = try await benchWithOne(limit: size * 2 + 10_000)
-        try await expectRefusal(.storage, fourth, limited, containing: "limit is \(size * 2 + 10_000)") {
+        try await expectRejection(.storage, fourth, limited, containing: "limit is \(size * 2 + 10_000)") {
             limited.update("m", from: LocalPackage(path))
         }
         // One version before is kept, earlier ones make room.
@@ -154,7 +154,7 @@ struct UpdateTests {
             try await limited.update(from: try fourth.package(NumberedModel(number)))
             _ = try await StoreBench.number(in: limited)
         }
-        try await expectRefusal(.storage, fourth, limited) {
+        try await expectRejection(.storage, fourth, limited) {
             limited.update("other", from: LocalPackage("\(fourth.folder)/2.accelpkg"))
         }
     }
@@ -167,7 +167,7 @@ struct UpdateTests {
         try await slow.update(from: path)
         let second = try StoreBench()
         let fast = try second.store(profile: DeviceProfile("fast", latency: ["model": .nanoseconds(1)]))
-        try await expectRefusal(.timedOut, second, fast, containing: "the profile fast has the limit") {
+        try await expectRejection(.timedOut, second, fast, containing: "the profile fast has the limit") {
             fast.update("m", from: LocalPackage(path))
         }
         let third = try StoreBench()
@@ -177,13 +177,13 @@ struct UpdateTests {
         #expect(model.info.backend == .reference && model.info.attempts.count == 1)
         let fourth = try StoreBench()
         let none = try fourth.store(profile: DeviceProfile("none", backends: ["npu"]), .automatic)
-        try await expectRefusal(.unsupported, fourth, none) { none.update("m", from: LocalPackage(path)) }
+        try await expectRejection(.unsupported, fourth, none) { none.update("m", from: LocalPackage(path)) }
     }
 
-    @Test("numbers that are not finite, and whatever a check of the app's refuses, are refused")
+    @Test("numbers that are not finite, and whatever a check of the app's rejects, are rejected")
     func checks() async throws {
-        struct Refusal: UpdateCheck {
-            let name = "refusal"
+        struct Rejection: UpdateCheck {
+            let name = "rejection"
             func check(_ candidate: UpdateCandidate) async throws {
                 _ = try await candidate.model()
                 throw RequestError("does not please")
@@ -193,12 +193,12 @@ struct UpdateTests {
         var broken = NumberedModel(2)
         broken.isBroken = true
         let path = try bench.package(broken)
-        try await expectRefusal(.numerics, bench, store, containing: "output \"first\"") {
+        try await expectRejection(.numerics, bench, store, containing: "output \"first\"") {
             store.update("m", from: LocalPackage(path))
         }
         let other = try bench.package(NumberedModel(3))
-        try await expectRefusal(.invalid, bench, store, containing: "does not please") {
-            store.update("m", from: LocalPackage(other), checks: UpdateChecks.all + [Refusal()])
+        try await expectRejection(.invalid, bench, store, containing: "does not please") {
+            store.update("m", from: LocalPackage(other), checks: UpdateChecks.all + [Rejection()])
         }
     }
 
@@ -210,13 +210,13 @@ struct UpdateTests {
         let bench = try StoreBench()
         let store = try bench.store(trust: .signed(Nobody()))
         let path = try bench.package(NumberedModel(1))
-        try await expectRefusal(.untrusted, bench, store) { store.update("m", from: LocalPackage(path)) }
+        try await expectRejection(.untrusted, bench, store) { store.update("m", from: LocalPackage(path)) }
         let weights = "\(path)/weights-0000.bin"
         var bytes = try Data(contentsOf: URL(filePath: weights))
         bytes[bytes.count / 2] ^= 1
         try FileManager.default.removeItem(atPath: weights)
         try bytes.write(to: URL(filePath: weights))
-        try await expectRefusal(.corrupt, bench, store) { store.update("m", from: LocalPackage(path)) }
+        try await expectRejection(.corrupt, bench, store) { store.update("m", from: LocalPackage(path)) }
     }
 
     @Test("a signature is asked for beside the package, and kept with it")
@@ -234,9 +234,9 @@ struct UpdateTests {
         let store = try bench.store(trust: .signed(Verifier()))
         for (number, isArchive) in [(1, false), (2, true)] {
             let path = try bench.package(NumberedModel(number), asArchive: isArchive)
-            try await expectRefusal(.untrusted, bench, store) { store.update("m", from: LocalPackage(path)) }
+            try await expectRejection(.untrusted, bench, store) { store.update("m", from: LocalPackage(path)) }
             try Data("another".utf8).write(to: URL(filePath: path + ".sig"))
-            try await expectRefusal(.untrusted, bench, store) { store.update("m", from: LocalPackage(path)) }
+            try await expectRejection(.untrusted, bench, store) { store.update("m", from: LocalPackage(path)) }
             let digest = try AcceleratorPackage(at: path).digest
             try Data(digest.description.utf8).write(to: URL(filePath: path + ".sig"))
             let stored = try await store.update(from: path)

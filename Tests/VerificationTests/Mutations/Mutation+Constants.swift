@@ -32,7 +32,7 @@ extension Mutation {
         case .constantShape: Mutation.change(&package.constants[index].shape, &generator)
         case .constantKind: package.constants[index].isWeight.toggle()
         case .constantDropped:
-            // One that nothing reads can be left off; the encoder refuses another.
+            // One that nothing reads can be left off; the encoder rejects another.
             package.constants.remove(at: index)
             package.weights.encodings.remove(at: index)
         case .codec:

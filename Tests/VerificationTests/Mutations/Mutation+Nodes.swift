@@ -37,7 +37,7 @@ extension Mutation {
                 let value = attributes[name]
             else { return nil }
             attributes[name] = Self.changed(value, &generator)
-            // The decoder would refuse what the operator does not take.
+            // The decoder would reject what the operator does not take.
             guard let other = try? Operators.make(node.operation.name, attributes),
                 other.attributes != node.operation.attributes
             else { return nil }

@@ -69,7 +69,7 @@ final class MutationSubject {
 
     enum Outcome: Hashable {
         /// The package is not opened, or its digests do not fit.
-        case refused
+        case rejected
         case caught(Stage)
         /// The report passes and says that another version made the package; all else is what a conversion makes.
         case remarked
@@ -89,7 +89,7 @@ final class MutationSubject {
         do {
             mutant = try AcceleratorPackage(decoded.sealed())
         } catch {
-            return (change, .refused)
+            return (change, .rejected)
         }
         guard mutant.digest != digest else { return nil }
         return (change, try outcome(of: mutant, stages))
@@ -106,7 +106,7 @@ final class MutationSubject {
                 if let failure = report.failures.first { return .caught(failure.stage) }
                 if report.structure?.remarks.isEmpty == false { return .remarked }
             } catch is any ReportedError {
-                return asked.contains(.container) ? .refused : .caught(asked.min() ?? .container)
+                return asked.contains(.container) ? .rejected : .caught(asked.min() ?? .container)
             }
         }
         return try hasPlanOfRecipe(mutant) ? .equal : .missed
@@ -148,10 +148,10 @@ struct MutationTable {
 
     var count: Int { counts.values.reduce(0) { $0 + $1.values.reduce(0, +) } }
 
-    /// A line for each kind: how many were refused on opening, caught by which stage, only remarked, proved equal, missed.
+    /// A line for each kind: how many were rejected on opening, caught by which stage, only remarked, proved equal, missed.
     var text: String {
         let columns: [(String, MutationSubject.Outcome)] =
-            [("refused", .refused)] + Stage.allCases.map { ($0.code, .caught($0)) } + [
+            [("rejected", .rejected)] + Stage.allCases.map { ($0.code, .caught($0)) } + [
                 ("remarked", .remarked), ("equal", .equal), ("missed", .missed),
             ]
         let rows = Mutation.allCases.map { mutation in

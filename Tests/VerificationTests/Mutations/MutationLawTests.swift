@@ -69,7 +69,7 @@ struct MutationLawTests {
     private static let asked = ProcessInfo.processInfo.environment["ACCELC_MUTATIONS"].flatMap { Int($0) }
     private static let seed = ProcessInfo.processInfo.environment["ACCELC_SEED"].flatMap { UInt64($0) } ?? 1
 
-    @Test("every mutation is refused, caught or proved equal", arguments: Case.all)
+    @Test("every mutation is rejected, caught or proved equal", arguments: Case.all)
     func law(subject: Case) throws {
         // Each subject begins with other kinds.
         let place = UInt64(Case.all.firstIndex { $0.fixture == subject.fixture && $0.parts == subject.parts } ?? 0)
@@ -77,7 +77,7 @@ struct MutationLawTests {
         let table = try Self.table(subject, count: count, seed: Self.seed + place)
         #expect(table.count == count)
         #expect(table.missed == [])
-        // A few mutations may all be refused on opening; of one of each kind and more, structure catches its share.
+        // A few mutations may all be rejected on opening; of one of each kind and more, structure catches its share.
         if count >= Mutation.allCases.count { #expect(table.total(.caught(.structure)) >= count / 5) }
         if Self.asked != nil { print("\(subject.fixture) \(subject.recipe), seed \(Self.seed)\n\(table.text)") }
     }

@@ -127,7 +127,7 @@ static int64_t ignored_window(const struct gguf_context *metadata) {
     return gguf_get_val_u32(metadata, window);
 }
 
-// Refuses a model with a sliding window that its cache exceeds: libllama would attend to more positions than the model.
+// Rejects a model with a sliding window that its cache exceeds: libllama would attend to more positions than the model.
 static int32_t check_window(const accel_plugin_request *request, int64_t capacity, accel_plugin_error *error) {
     char path[4096];
     const int32_t status = export_file(request, path, sizeof path, error);

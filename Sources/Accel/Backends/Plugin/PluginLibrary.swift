@@ -59,7 +59,7 @@ struct PluginLibrary: Sendable {
 
     /// Checks a table.
     init(_ table: UnsafePointer<accel_plugin>, path: String) throws(AccelError) {
-        func refused(_ problem: String, expected: String, found: String) -> AccelError {
+        func rejected(_ problem: String, expected: String, found: String) -> AccelError {
             AccelError(
                 .unsupported, problem, at: path, expected: expected, found: found,
                 hint: "build the plug-in with this version's accel_plugin.h")
@@ -67,13 +67,13 @@ struct PluginLibrary: Sendable {
         // The first two fields never move.
         let (size, abi) = UnsafeRawPointer(table).withMemoryRebound(to: UInt32.self, capacity: 2) { ($0[0], $0[1]) }
         guard abi == ACCEL_PLUGIN_ABI else {
-            throw refused(
+            throw rejected(
                 "is a plug-in of version \(abi) of the interface; expected version \(ACCEL_PLUGIN_ABI)",
                 expected: "version \(ACCEL_PLUGIN_ABI)", found: "version \(abi)")
         }
         guard Int(size) >= MemoryLayout<accel_plugin>.size else {
             let least = MemoryLayout<accel_plugin>.size
-            throw refused(
+            throw rejected(
                 "its table has \(size) bytes; expected at least \(least)", expected: "\(least) bytes", found: "\(size)")
         }
         let given = table.pointee

@@ -20,14 +20,14 @@ public struct ReferenceBackend: Backend {
     public init() {}
 
     public func assess(_ request: BackendRequest) async -> Assessment {
-        if let reason = refusalReason(for: request) { return .unsuitable(reason: reason) }
+        if let reason = rejectionReason(for: request) { return .unsuitable(reason: reason) }
         return .suitable(priority: .onRequest, notes: ["the reference meaning: slow"])
     }
 
     public func load(
         _ request: BackendRequest, progress: @escaping @Sendable (LoadingEvent) -> Void
     ) async throws(AccelError) -> any LoadedModel {
-        if let reason = refusalReason(for: request) {
+        if let reason = rejectionReason(for: request) {
             throw AccelError(.unsupported, reason, at: request.package.path, hint: "use the backend \(BackendID.cpu)")
         }
         progress(.preparing(0))
@@ -36,7 +36,7 @@ public struct ReferenceBackend: Backend {
         return model
     }
 
-    private func refusalReason(for request: BackendRequest) -> String? {
+    private func rejectionReason(for request: BackendRequest) -> String? {
         let graph = request.package.graph
         let weights = MachineMemory.sum(graph.tensors.map { TensorType(.float32, shape: $0.shape).hostBytes })
         if weights > Self.mostWeightBytes {

@@ -11,7 +11,7 @@ struct CoreAIWeights {
     /// Weights that the check left uncompressed, with the reason.
     private let plain: [String: String]
     /// The planned weights with an unsupported scheme.
-    private(set) var refusals = WeightRefusals()
+    private(set) var rejections = WeightRejections()
     private var probes: Set<String> = []
     let options: CoreAIOptions
     private(set) var resources: [CoreAIResource] = []
@@ -94,7 +94,7 @@ struct CoreAIWeights {
                 CoreAIBuilder(floatType: options.floatType))
             _ = try scratch.value(of: weight)
         } catch let gap as LoweringGap {
-            refusals.add(
+            rejections.add(
                 plan.source.name, gap.reason, words(on: plan.source.name, codec, gap),
                 candidates: gap.candidates)
         }

@@ -151,7 +151,7 @@ struct FunctionLowering {
         builder.floatType = isPrecise ? .float32 : options.floatType
         defer { builder.floatType = outer }
         builder.label = node.label
-        // Rows of codes have no such layout; as parts of the operator they are refused.
+        // Rows of codes have no such layout; as parts of the operator they are rejected.
         let hasCodes = node.inputs.contains { program.type(of: $0).elementType == .int8 }
         if options.layout == .ane, !isPrecise, !hasCodes, types.count == 1,
             let rule = ChannelsRule.byName[node.operation.name]

@@ -9,7 +9,7 @@ struct WeightLowering {
     /// Weights that are not compressed yet, for a check of whether the target supports them.
     private let planned: [String: PlannedWeight]
     /// The planned weights with an unsupported scheme.
-    private(set) var refusals = WeightRefusals()
+    private(set) var rejections = WeightRejections()
     /// Weights that the check left uncompressed, with the reason.
     private let plain: [String: String]
     private var probes: [String: WeightEncoding?] = [:]
@@ -113,7 +113,7 @@ struct WeightLowering {
         do {
             _ = try scratch.compressed(known, &lowered, in: &scratchBuilder)
         } catch let gap as LoweringGap {
-            refusals.add(
+            rejections.add(
                 plan.source.name, gap.reason, words(on: plan.source.name, codec, gap),
                 candidates: gap.candidates)
         }

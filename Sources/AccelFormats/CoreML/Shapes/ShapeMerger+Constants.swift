@@ -41,13 +41,14 @@ extension ShapeMerger {
                 return declare(MILValue(numbers), named: constant.name)
             }
             guard Self.computable.contains("\(location.row[0].type).\(location.parameter)") else {
-                throw refusal(
+                throw rejection(
                     location.text, "has \(location.parameter) \(rows.map(\.description).joined(separator: ", "))")
             }
             return try vector(rows, location)
         }
         if let table = try table(constant) { return table }
-        throw refusal(location.text, "reads \(constant.values.map(\.type)), of which none is the beginning of another")
+        throw rejection(
+            location.text, "reads \(constant.values.map(\.type)), of which none is the beginning of another")
     }
 
     /// Returns the indices of `differing` that -1 can replace; nil if it cannot replace all of them.
@@ -90,7 +91,7 @@ extension ShapeMerger {
             }
             flush(&self)
             guard let size = size(numbers) else {
-                throw refusal(
+                throw rejection(
                     location.text,
                     "has \(location.parameter) \(numbers.map(String.init).joined(separator: ", ")), no size of a value before it"
                 )

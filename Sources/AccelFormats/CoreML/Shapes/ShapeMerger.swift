@@ -40,15 +40,15 @@ struct ShapeMerger {
 
     /// - Throws: `RequestError` with the operation that needs fixed sizes.
     consuming func merged() throws -> MILFunction {
-        guard let first = functions.first else { throw refusal("no function", "there is none") }
+        guard let first = functions.first else { throw rejection("no function", "there is none") }
         var inputs: [MILNamed<MILType>] = []
         for (index, input) in first.inputs.enumerated() {
             let row = functions.compactMap { $0.inputs.indices.contains(index) ? $0.inputs[index] : nil }
             guard row.count == functions.count, row.allSatisfy({ $0.name == input.name }) else {
-                throw refusal(input.name, "is an input of some shapes only")
+                throw rejection(input.name, "is an input of some shapes only")
             }
             if case .state = input.content, row.contains(where: { $0.content != input.content }) {
-                throw refusal(input.name, "is a state, whose sizes cannot differ")
+                throw rejection(input.name, "is a state, whose sizes cannot differ")
             }
             inputs.append(MILNamed(input.name, try result(row)))
         }
@@ -56,12 +56,12 @@ struct ShapeMerger {
         for index in rows[0].indices {
             let row = rows.compactMap { $0.indices.contains(index) ? $0[index] : nil }
             guard row.count == rows.count, row.allSatisfy({ $0.type == row[0].type }) else {
-                throw refusal(Self.location(of: rows[0][index]), "is another operation in other shapes")
+                throw rejection(Self.location(of: rows[0][index]), "is another operation in other shapes")
             }
             try merge(row)
         }
         guard rows.allSatisfy({ $0.count == rows[0].count }) else {
-            throw refusal(first.name, "has more operations in other shapes")
+            throw rejection(first.name, "has more operations in other shapes")
         }
         let outputs = try first.outputs.enumerated().map { index, output in
             try name(functions.map { $0.outputs.indices.contains(index) ? $0.outputs[index] : "" }, output)
@@ -70,7 +70,7 @@ struct ShapeMerger {
             name: first.name, inputs: inputs, opset: first.opset, operations: operations, outputs: outputs)
     }
 
-    func refusal(_ name: String, _ reason: String) -> RequestError {
+    func rejection(_ name: String, _ reason: String) -> RequestError {
         RequestError(
             "\(name): \(reason), so one function cannot have all the shapes", code: .unsupportedByFormat,
             candidates: [CoreMLExporter.shapes.candidate("functions")])
@@ -85,7 +85,7 @@ struct ShapeMerger {
         let tensors = row.map(\.content.tensor)
         guard let first = tensors.first, let name = row.first?.name,
             tensors.allSatisfy({ $0.dataType == first.dataType && $0.rank == first.rank })
-        else { throw refusal(row.first?.name ?? "", "is \(tensors)") }
+        else { throw rejection(row.first?.name ?? "", "is \(tensors)") }
         var merged = first
         for axis in first.dimensions.indices {
             let sizes = tensors.compactMap { $0.dimensions[axis] }
@@ -105,7 +105,7 @@ struct ShapeMerger {
     private func name(_ row: [String], _ location: String) throws -> String {
         let merged = row.indices.map { names[$0][row[$0]] }
         guard let name = merged[0], merged.allSatisfy({ $0 == name }) else {
-            throw refusal(location, "reads other values in other shapes")
+            throw rejection(location, "reads other values in other shapes")
         }
         return name
     }
@@ -121,7 +121,7 @@ struct ShapeMerger {
                     && other.outputs.count == operation.outputs.count
                     && other.attributes.filter { $0.name != "name" } == attributes
             })
-        else { throw refusal(location, "is another operation in other shapes") }
+        else { throw rejection(location, "is another operation in other shapes") }
         for (index, input) in operation.inputs.enumerated() {
             for binding in input.content.indices {
                 operation.inputs[index].content[binding] = try merged(
@@ -138,12 +138,12 @@ struct ShapeMerger {
     private mutating func merged(_ row: [MILBinding], _ location: DifferingConstant.Location) throws -> MILBinding {
         let names = row.compactMap { if case .name(let name) = $0 { name } else { nil } }
         guard names.count == row.count else {
-            guard row.allSatisfy({ $0 == row[0] }) else { throw refusal(location.text, "has other constants in it") }
+            guard row.allSatisfy({ $0 == row[0] }) else { throw rejection(location.text, "has other constants in it") }
             return row[0]
         }
         let values = names.indices.compactMap { constants[$0][names[$0]] }
         if values.isEmpty { return .name(try name(names, location.text)) }
-        guard values.count == names.count else { throw refusal(location.text, "reads other values in other shapes") }
+        guard values.count == names.count else { throw rejection(location.text, "reads other values in other shapes") }
         if values.allSatisfy({ $0 == values[0] }) { return .name(declare(values[0], names[0])) }
         return .name(try constant(DifferingConstant(location: location, values: values, name: names[0])))
     }

@@ -27,7 +27,7 @@ enum CompressedTensorsMethod: QuantizationMethod {
                 "\(status.error("weights of the status \(quoted(name)) are not supported"))", status: .unavailable)
         }
         for key in ["transform_config", "sparsity_config"] where configuration[key].exists {
-            try refuseContent(configuration[key])
+            try rejectContent(configuration[key])
         }
         // Groups of layers that are not there, too.
         let groups = configuration["config_groups"]
@@ -43,7 +43,7 @@ enum CompressedTensorsMethod: QuantizationMethod {
     }
 
     /// Rejects an object that requests a transform or sparse weights.
-    private static func refuseContent(_ field: JSONField) throws {
+    private static func rejectContent(_ field: JSONField) throws {
         let members = try field.members()
         let groups = field["config_groups"]
         let isEmpty = try members.isEmpty || members.count == 1 && groups.exists && groups.members().isEmpty

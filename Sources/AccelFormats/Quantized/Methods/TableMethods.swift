@@ -30,17 +30,17 @@ enum BitsAndBytesMethod: QuantizationMethod {
         about layer: QuantizedLayer, _ configuration: QuantizationConfiguration
     ) throws -> [LayerStatement] {
         let isInteger = layer.scheme.title == BitsAndBytesInt8Scheme.title
-        func refuse(_ key: String, _ isWrong: (JSONField) throws -> Bool) throws {
+        func reject(_ key: String, _ isWrong: (JSONField) throws -> Bool) throws {
             let field = configuration[key]
             guard field.exists, try isWrong(field) else { return }
             throw try layer.mark.error("\(field.place) states another scheme than \(layer.scheme.title)")
         }
-        try refuse("load_in_4bit") { try $0.bool() == isInteger }
-        try refuse("load_in_8bit") { try $0.bool() != isInteger }
+        try reject("load_in_4bit") { try $0.bool() == isInteger }
+        try reject("load_in_8bit") { try $0.bool() != isInteger }
         guard !isInteger else { return [] }
         let isNF4 = layer.scheme.title == BitsAndBytesNF4Scheme.title
-        try refuse("bnb_4bit_quant_type") { try $0.string() != (isNF4 ? "nf4" : "fp4") }
-        try refuse("bnb_4bit_use_double_quant") { try $0.bool() != (layer[".weight.nested_absmax"] != nil) }
+        try reject("bnb_4bit_quant_type") { try $0.string() != (isNF4 ? "nf4" : "fp4") }
+        try reject("bnb_4bit_use_double_quant") { try $0.bool() != (layer[".weight.nested_absmax"] != nil) }
         return []
     }
 }

@@ -41,19 +41,19 @@ enum TorchAOMethod: QuantizationMethod {
         var statement = LayerStatement(field: attributes)
         statement.isFloat = name == "Float8Tensor"
         let target = attributes["target_dtype"]
-        if target.exists { try refuseRange(layer, target["_data"], target["_type"]) }
+        if target.exists { try rejectRange(layer, target["_data"], target["_type"]) }
         let block = attributes["block_size"]
         if block.exists {
             // An empty block is the whole tensor.
             statement.sharing = try block.array().isEmpty ? .tensor : block.blockSharing()
         }
-        try refuseUnusedZeros(layer, name, statement.sharing)
-        try description.refuseUnread(inertAttributes.under(attributes.path)) { _ in nil }
+        try rejectUnusedZeros(layer, name, statement.sharing)
+        try description.rejectUnread(inertAttributes.under(attributes.path)) { _ in nil }
         return [statement]
     }
 
     /// Rejects zero points of rows in tensors whose product does not subtract them, though `dequantize` does.
-    private static func refuseUnusedZeros(_ layer: QuantizedLayer, _ kind: String, _ sharing: ScaleSharing?) throws {
+    private static func rejectUnusedZeros(_ layer: QuantizedLayer, _ kind: String, _ sharing: ScaleSharing?) throws {
         guard kind == "Int8Tensor", let zeros = layer["._weight_zero_point"],
             zeros.byteArray.contains(where: { $0 != 0 }), let columns = try layer.mark.shape.dimensions.last
         else { return }
@@ -64,7 +64,7 @@ enum TorchAOMethod: QuantizationMethod {
     }
 
     /// Rejects codes outside of the range of their type, such as `int4`.
-    private static func refuseRange(_ layer: QuantizedLayer, _ target: JSONField, _ kind: JSONField) throws {
+    private static func rejectRange(_ layer: QuantizedLayer, _ target: JSONField, _ kind: JSONField) throws {
         let name = try target.string()
         _ = kind
         guard name.hasPrefix("int"), let bits = Int(name.dropFirst(3)), (1...8).contains(bits) else {

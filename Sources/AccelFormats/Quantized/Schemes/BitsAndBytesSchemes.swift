@@ -83,7 +83,7 @@ extension BitsAndBytesTableScheme {
         }
     }
 
-    /// Refuses another table than the tool's own: its product decodes by the kind alone, and does not read the table.
+    /// Rejects another table than the tool's own: its product decodes by the kind alone, and does not read the table.
     private static func checkTable(_ table: [Float], _ layer: QuantizedLayer) throws {
         let half: [Float] = [0, 1 / 192, 2 / 3, 1, 1 / 3, 1 / 2, 1 / 6, 1 / 4]
         let own = mark.hasSuffix("nf4") ? NF4Codec.table : half + half.map { -$0 }
@@ -100,11 +100,11 @@ extension BitsAndBytesTableScheme {
         ]
     }
 
-    /// Refuses a state of another kind, with unknown fields, or with scales of scales that are not there.
+    /// Rejects a state of another kind, with unknown fields, or with scales of scales that are not there.
     private static func checkState(_ layer: QuantizedLayer) throws {
         let kind = mark.hasSuffix("nf4") ? "nf4" : "fp4"
         try reading(layer.mark) { state in
-            try state.refuseMembers(otherThan: stateFields)
+            try state.rejectMembers(otherThan: stateFields)
             let type = state["quant_type"]
             if type.exists, try type.string() != kind {
                 throw type.error("expected \(kind), as the tensor's name says")

@@ -80,7 +80,7 @@ enum HQQScheme: QuantizedScheme {
         }
     }
 
-    /// Refuses a group, a packing or a configuration that contradicts the tensors.
+    /// Rejects a group, a packing or a configuration that contradicts the tensors.
     private static func checkStatements(_ layer: QuantizedLayer, bits: Int, group: Int, axis: Int) throws {
         if let size = layer[".group_size"], size.shape.count == 1, size.integers()[0] != Int64(group) {
             throw size.error("is \(size.integers()[0]), and groups have \(group) weights")

@@ -22,8 +22,8 @@ public final class RemoteCache: Sendable {
     private struct State {
         /// Why the server is not asked any more; nil while it is.
         var failure: String?
-        /// The status by which the server refused a result; nil while it has refused none.
-        var refusal: Int?
+        /// The status by which the server rejected a result; nil while it has rejected none.
+        var rejection: Int?
         /// The blobs that the server has with other bytes.
         var damaged: Set<Digest> = []
         /// The records whose blobs are among them.
@@ -155,12 +155,12 @@ public final class RemoteCache: Sendable {
     /// Adds a record to those to be sent.
     func add(_ record: CacheRecord) {
         guard !isReadOnly else { return }
-        state.withLock { if !Self.takesNone($0.refusal) { $0.pending.append(record) } }
+        state.withLock { if !Self.takesNone($0.rejection) { $0.pending.append(record) } }
     }
 
     /// Adds the records of the local cache that the server lacks to those to be sent. Their files are read against their digests.
     func add(missing keys: [Digest], from folder: CacheFolder) {
-        guard !isReadOnly, !keys.isEmpty, !isBroken, !state.withLock({ Self.takesNone($0.refusal) }) else { return }
+        guard !isReadOnly, !keys.isEmpty, !isBroken, !state.withLock({ Self.takesNone($0.rejection) }) else { return }
         let heads = outcomes(keys.map { .init(url: "\(url)/ac/\($0)", method: .head) })
         let pending = state.withLock { Set($0.pending.map(\.key.digest)) }
         for (key, head) in zip(keys, heads) where head == .status(404) && !pending.contains(key) {
@@ -187,10 +187,10 @@ public final class RemoteCache: Sendable {
         }
         // One alone first: a server that takes none is not sent all.
         let first = outcomes(Array(blobs.prefix(1)))
-        noteRefusals(among: first)
-        guard !state.withLock({ Self.takesNone($0.refusal) }) else { return }
+        noteRejections(among: first)
+        guard !state.withLock({ Self.takesNone($0.rejection) }) else { return }
         let others = outcomes(Array(blobs.dropFirst()))
-        noteRefusals(among: others)
+        noteRejections(among: others)
         let failed = Set(zip(missing, first + others).filter { !$1.isSuccess }.map(\.0))
         let whole = records.filter { $0.files.allSatisfy { !failed.contains($0.digest) } }
         guard let folder = try? folder.scratch() else { return }
@@ -202,15 +202,15 @@ public final class RemoteCache: Sendable {
             }
             return .init(url: "\(url)/ac/\(record.key.digest)", method: .put(from: path))
         }
-        noteRefusals(among: withExtendedLifetime(folder) { outcomes(messages) })
+        noteRejections(among: withExtendedLifetime(folder) { outcomes(messages) })
     }
 
-    /// Warns of the first result that the server refuses.
-    private func noteRefusals(among puts: [RemoteOutcome]) {
-        guard let status = puts.compactMap(\.refusal).first else { return }
+    /// Warns of the first result that the server rejects.
+    private func noteRejections(among puts: [RemoteOutcome]) {
+        guard let status = puts.compactMap(\.rejection).first else { return }
         let isFirst = state.withLock { state in
-            defer { state.refusal = Self.takesNone(state.refusal) ? state.refusal : status }
-            return state.refusal == nil
+            defer { state.rejection = Self.takesNone(state.rejection) ? state.rejection : status }
+            return state.rejection == nil
         }
         guard isFirst, !isBroken else { return }
         warn(
@@ -228,11 +228,11 @@ public final class RemoteCache: Sendable {
 
     /// Performs requests, and stops using the server if it fails.
     private func outcomes(_ requests: [RemoteRequest]) -> [RemoteOutcome] {
-        let refused = [RemoteOutcome](repeating: .failed("it is not used"), count: requests.count)
-        guard !isBroken else { return refused }
+        let rejected = [RemoteOutcome](repeating: .failed("it is not used"), count: requests.count)
+        guard !isBroken else { return rejected }
         guard let outcomes = transport.run(requests, authorization: authorization) else {
             giveUp("there is no curl program to reach it with")
-            return refused
+            return rejected
         }
         if let failure = outcomes.compactMap(failure).first { giveUp(failure) }
         return outcomes
@@ -242,7 +242,7 @@ public final class RemoteCache: Sendable {
     private func failure(_ outcome: RemoteOutcome) -> String? {
         switch outcome {
         case .status(let status) where status == 401 || status == 403:
-            "it refuses access (status \(status)) "
+            "it rejects access (status \(status)) "
                 + (authorization == nil ? "to requests without an authorization" : "to this authorization")
         case .status(let status) where status >= 500 && status != 501: "it answers with status \(status)"
         case .incomplete, .status: nil
@@ -262,8 +262,8 @@ public final class RemoteCache: Sendable {
 extension RemoteOutcome {
     fileprivate var isSuccess: Bool { if case .status(200..<300) = self { true } else { false } }
 
-    /// The status by which a server refuses what it was sent; nil if it does not, or fails.
-    fileprivate var refusal: Int? {
+    /// The status by which a server rejects what it was sent; nil if it does not, or fails.
+    fileprivate var rejection: Int? {
         if case .status(let status) = self, status == 501 || 400..<500 ~= status { status } else { nil }
     }
 }

@@ -24,12 +24,12 @@ extension Checkpoint {
     /// Fields of config.json that show that the weights are quantized.
     private static let fields: Set<String> = ["quantization_config", "compression_config", "quantization"]
 
-    /// Refuses checkpoints whose weights alone are not the model.
+    /// Rejects checkpoints whose weights alone are not the model.
     /// - Throws: `RequestError` (unavailable) for a checkpoint that is marked as quantized, or that comes with an
     ///   adapter.
-    func refuseIncompleteWeights() throws {
+    func rejectIncompleteWeights() throws {
         if let path = configuration.value.flatMap({ Self.quantization(in: $0) }) {
-            try configuration.refuse([(path, true, "a checkpoint that is quantized already")])
+            try configuration.reject([(path, true, "a checkpoint that is quantized already")])
         }
         for (name, meaning) in Self.sideFiles
         where Files.kind(of: "\(folder)/\(name)") != nil && (!isDecoded || name == "adapter_config.json") {
@@ -39,9 +39,9 @@ extension Checkpoint {
         }
     }
 
-    /// Refuses sentence encoders in families that build the transformer only.
+    /// Rejects sentence encoders in families that build the transformer only.
     /// - Throws: `RequestError` (unavailable).
-    func refuseModules() throws {
+    func rejectModules() throws {
         guard let document = try document("modules.json") else { return }
         let types = try document.array().map { module in
             try module["type"].string().split(separator: ".").last.map(String.init) ?? ""
@@ -52,9 +52,9 @@ extension Checkpoint {
             status: .unavailable)
     }
 
-    /// Refuses ignored fields that the family reads.
+    /// Rejects ignored fields that the family reads.
     /// - Throws: `RequestError` naming the field.
-    func refuseIgnoredFieldsThatAreRead() throws {
+    func rejectIgnoredFieldsThatAreRead() throws {
         let read = configuration.pathsRead
         guard let field = ignoredFields.first(where: read.contains) else { return }
         throw RequestError(

@@ -4,8 +4,8 @@ import Testing
 
 @testable import AccelPrograms
 
-@Suite("Operators refuse what does not fit, and never trap")
-struct OperatorRefusalTests {
+@Suite("Operators reject what does not fit, and never trap")
+struct OperatorRejectionTests {
     /// Input types that differ from the sample's in one thing.
     private func variations(of types: [TensorType]) -> [[TensorType]] {
         var all: [[TensorType]] = [[], Array(types.dropLast()), types + types, types + [TensorType(.bool, [3])]]
@@ -43,7 +43,7 @@ struct OperatorRefusalTests {
         #expect(throws: OperatorError.self) { try operation.outputTypes([]) }
     }
 
-    @Test("inputs one short or one over are refused", arguments: OperatorSample.all)
+    @Test("inputs one short or one over are rejected", arguments: OperatorSample.all)
     func counts(sample: OperatorSample) throws {
         let types = try sample.inputs().map(\.type)
         let takesMore = sample.operation is Concat
@@ -114,7 +114,7 @@ struct OperatorRefusalTests {
         #expect(last[0].floats == [1, 1, 1, 1, 2, 3, 4, 5])
     }
 
-    @Test("a slice past the end is refused once the number is known, naming operator and dimension")
+    @Test("a slice past the end is rejected once the number is known, naming operator and dimension")
     func slice() throws {
         var builder = ProgramBuilder(name: "model", dimensions: [.init("sequence", usual: [8])])
         let table = builder.constant(
@@ -132,7 +132,7 @@ struct OperatorRefusalTests {
         ) { try program.freezing(ShapeBindings(["sequence": 13])) }
     }
 
-    /// nil when refused.
+    /// nil when rejected.
     private func outputTypes(of operation: any Operator, _ types: [TensorType]) throws -> [TensorType]? {
         do {
             return try operation.checkedOutputTypes(types)

@@ -9,8 +9,8 @@ import TestSupport
 import Testing
 
 @Suite("Sequences that cannot go through a package")
-struct SequenceRefusalTests {
-    private static func refusal(
+struct SequenceRejectionTests {
+    private static func rejection(
         _ fixture: String, _ numbers: [String: Int], blocks: [Int], cache: Int, _ tensors: [StoredTensor],
         function: String? = nil, generating: Int = 0
     ) throws -> String {
@@ -23,45 +23,46 @@ struct SequenceRefusalTests {
         return error.map { ([$0.description] + $0.diagnostic.candidates).joined(separator: "; ") } ?? ""
     }
 
-    @Test("a cache that is too short, and blocks that do not add up, are refused with what there is")
+    @Test("a cache that is too short, and blocks that do not add up, are rejected with what there is")
     func blocks() throws {
         let ids = tokens(1, 9, below: 47)
-        let short = try Self.refusal("qwen3_small", ["batch": 1], blocks: [4, 1], cache: 8, [ids])
+        let short = try Self.rejection("qwen3_small", ["batch": 1], blocks: [4, 1], cache: 8, [ids])
         #expect(short.contains("9 tokens") && short.contains("blocks of 4 or 1 into a cache of 8"), "\(short)")
-        let generated = try Self.refusal(
+        let generated = try Self.rejection(
             "qwen3_small", ["batch": 1], blocks: [4, 1], cache: 12, [ids], generating: 5)
         #expect(generated.contains("need a cache of 13 positions"), "\(generated)")
         let late = StoredTensor(name: "position", integers: [13], shape: [1])
-        let alone = try Self.refusal(
+        let alone = try Self.rejection(
             "qwen3_small", ["batch": 1], blocks: [4], cache: 16, [tokens(1, 3, below: 47), late])
         #expect(alone.contains("\"position\" is 13, and the file has no caches of the 13 tokens before"), "\(alone)")
         let cache = StoredTensor(
             name: "k.0", floats: [Float](repeating: 0, count: 2 * 16 * 12), shape: [1, 2, 16, 12])
-        let odd = try Self.refusal(
+        let odd = try Self.rejection(
             "qwen3_small", ["batch": 1], blocks: [4], cache: 16, [tokens(1, 3, below: 47), late, cache])
         #expect(odd.contains("blocks of 4 into a cache of 16"), "\(odd)")
-        let unsteady = try Self.refusal("qwen3_small", ["batch": 1], blocks: [9], cache: 16, [ids], generating: 2)
+        let unsteady = try Self.rejection("qwen3_small", ["batch": 1], blocks: [9], cache: 16, [ids], generating: 2)
         #expect(
             unsteady.hasSuffix("; batch=1,cache=16,tokens=9; batch=1,cache=16,tokens=1"),
             "\(unsteady)")
         let negative = StoredTensor(name: "position", integers: [-1], shape: [1])
         #expect(
-            try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, negative]).contains("negative"))
+            try Self.rejection("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, negative]).contains(
+                "negative"))
         let far = StoredTensor(name: "position", integers: [.max], shape: [1])
         #expect(
-            try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, far, cache])
+            try Self.rejection("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, far, cache])
                 .contains("positions"))
     }
 
-    @Test("tensors that nothing reads, and states of another shape, are refused")
+    @Test("tensors that nothing reads, and states of another shape, are rejected")
     func tensors() throws {
         let ids = tokens(1, 9, below: 47)
         let state = StoredTensor(name: "k.0", floats: [1], shape: [1])
-        let wrong = try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, state])
+        let wrong = try Self.rejection("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, state])
         #expect(wrong.contains("\"k.0\": expected F32[1,2,16,12], found F32[1]"), "\(wrong)")
         let unknown = StoredTensor(name: "positoin", integers: [0], shape: [1])
         #expect(
-            try Self.refusal("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, unknown])
+            try Self.rejection("qwen3_small", ["batch": 1], blocks: [1], cache: 16, [ids, unknown])
                 .contains("did you mean \"position\"?"))
     }
 
@@ -69,13 +70,13 @@ struct SequenceRefusalTests {
     func encoder() throws {
         let numbers = ["batch": 1, "frames": 26]
         let ids = tokens(1, 5, below: 47).renamed("decoder_input_ids")
-        let without = try Self.refusal("whisper_small", numbers, blocks: [4, 1], cache: 14, [ids])
+        let without = try Self.rejection("whisper_small", numbers, blocks: [4, 1], cache: 14, [ids])
         #expect(
             without.contains("reads the state \"cross_k.0\", which nothing sets")
                 && without.contains("\"input_features\" F32[1,10,26]"), "\(without)")
         let long = StoredTensor(
             name: "input_features", floats: [Float](repeating: 0, count: 500), shape: [1, 10, 50])
-        let wrong = try Self.refusal("whisper_small", numbers, blocks: [4, 1], cache: 14, [ids, long])
+        let wrong = try Self.rejection("whisper_small", numbers, blocks: [4, 1], cache: 14, [ids, long])
         #expect(wrong.contains("expected F32[1,10,26], found F32[1,10,50]"), "\(wrong)")
         // Without the part that makes the states, the encoder's inputs fit, and lead nowhere.
         let features = StoredTensor(

@@ -1,7 +1,7 @@
 import AccelByteIO
 
 /// The weights whose schemes a format lacks: all of them are found before an export is rejected, so that one error names each scheme.
-struct WeightRefusals {
+struct WeightRejections {
     /// A weight of each scheme and reason, in words.
     private var sentences: [(reason: String, words: String)] = []
     /// The alternatives that the error suggests, without repetition.
@@ -28,7 +28,7 @@ struct WeightRefusals {
     }
 
     /// - Throws: `RequestError` if there are any.
-    func refuse() throws {
+    func reject() throws {
         guard !sentences.isEmpty else { return }
         let more = sentences.count - Self.listed
         throw RequestError(

@@ -6,8 +6,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What the BERT family refuses")
-struct BertRefusalTests {
+@Suite("What the BERT family rejects")
+struct BertRejectionTests {
     struct Change: Sendable, CustomTestStringConvertible {
         let field: String
         let value: JSON?
@@ -63,11 +63,11 @@ struct BertRefusalTests {
         ),
     ]
 
-    @Test("a configuration out of range, or of another model, is refused in one sentence", arguments: changes)
+    @Test("a configuration out of range, or of another model, is rejected in one sentence", arguments: changes)
     func configuration(change: Change) throws {
         var checkpoint = try ChangedCheckpoint("bert_base")
         checkpoint.set(change.field, change.value)
-        #expect(checkpoint.refusal()?.trimmingPrefix(", ") == change.sentence[...])
+        #expect(checkpoint.rejection()?.trimmingPrefix(", ") == change.sentence[...])
     }
 
     @Test("a missing tensor is named with its nearest names")
@@ -78,51 +78,51 @@ struct BertRefusalTests {
             return StoredTensor(
                 name: "encoder.layer.1.out.dense.bias", floats: tensor.floats(), shape: tensor.shape)
         }
-        let refusal = try #require(checkpoint.refusal())
-        #expect(refusal.contains("\"encoder.layer.1.output.dense.bias\": the checkpoint has no such tensor"))
-        #expect(refusal.contains("the nearest names are \"encoder.layer.1.out.dense.bias\""))
+        let rejection = try #require(checkpoint.rejection())
+        #expect(rejection.contains("\"encoder.layer.1.output.dense.bias\": the checkpoint has no such tensor"))
+        #expect(rejection.contains("the nearest names are \"encoder.layer.1.out.dense.bias\""))
     }
 
-    @Test("a weight of integers is refused")
+    @Test("a weight of integers is rejected")
     func integerWeight() throws {
         var checkpoint = try ChangedCheckpoint("bert_base")
         checkpoint.tensors = checkpoint.tensors.map { tensor in
             guard tensor.name == "pooler.dense.bias" else { return tensor }
             return StoredTensor(name: tensor.name, integers: tensor.floats().map { Int64($0) }, shape: tensor.shape)
         }
-        #expect(checkpoint.refusal()?.hasSuffix("expected floating-point numbers, found I64") == true)
+        #expect(checkpoint.rejection()?.hasSuffix("expected floating-point numbers, found I64") == true)
     }
 
-    @Test("a sentence encoder with other modules is refused, naming the module")
+    @Test("a sentence encoder with other modules is rejected, naming the module")
     func modules() throws {
         var checkpoint = try ChangedCheckpoint("bert_base")
         let transformer = #"{"type": "sentence_transformers.models.Transformer", "path": ""}"#
         let pooling = #"{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}"#
         checkpoint.files["modules.json"] = "[\(transformer)]"
         #expect(
-            checkpoint.refusal() == "modules.json: lists no Pooling module")
+            checkpoint.rejection() == "modules.json: lists no Pooling module")
         checkpoint.files["modules.json"] = "[\(transformer), \(pooling)]"
-        #expect(checkpoint.refusal() == "modules.json, field [1].path: the model has no file 1_Pooling/config.json")
+        #expect(checkpoint.rejection() == "modules.json, field [1].path: the model has no file 1_Pooling/config.json")
         checkpoint.files["1_Pooling/config.json"] = #"{"word_embedding_dimension": 35}"#
         #expect(
-            checkpoint.refusal()
+            checkpoint.rejection()
                 == "1_Pooling/config.json, field word_embedding_dimension: 35 is not hidden_size 36")
         checkpoint.files["1_Pooling/config.json"] = #"{"pooling_mode": "median"}"#
         #expect(
-            checkpoint.refusal()
+            checkpoint.rejection()
                 == "1_Pooling/config.json, field pooling_mode: the pooling mode \"median\" is not supported (supported: "
                 + "cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken)")
         checkpoint.files["1_Pooling/config.json"] = "{}"
-        #expect(checkpoint.refusal() == nil)
+        #expect(checkpoint.rejection() == nil)
         let lstm = #"{"type": "sentence_transformers.models.LSTM", "path": "2_LSTM"}"#
         checkpoint.files["modules.json"] = "[\(transformer), \(pooling), \(lstm)]"
         #expect(
-            checkpoint.refusal()
+            checkpoint.rejection()
                 == "modules.json, field [2].type: a module \"LSTM\" is not supported here (supported: a "
                 + "Transformer, then a Pooling, then Dense and Normalize)")
     }
 
-    @Test("a sequence longer than the model has positions is refused, naming the dimension")
+    @Test("a sequence longer than the model has positions is rejected, naming the dimension")
     func longSequence() throws {
         let program = try #require(try ChangedCheckpoint("bert_base").model().programs.first)
         #expect(try program.freezing(ShapeBindings(["batch": 1, "sequence": 40])).bindings.numbers["sequence"] == 40)
@@ -133,7 +133,7 @@ struct BertRefusalTests {
         ) { try program.freezing(ShapeBindings(["batch": 1])) }
     }
 
-    @Test("a part that the family does not have is refused")
+    @Test("a part that the family does not have is rejected")
     func parts() throws {
         let checkpoint = try Checkpoint(model: Fixtures.path("bert_base"))
         #expect(throws: RequestError("unknown part \"decoder\" (the model has: model)")) {
