@@ -50,20 +50,20 @@ struct LinkedValues {
 
     subscript(name: String) -> HostTensor? { values[name] }
 
-    /// The names that others give a part's outputs, and the outputs.
-    private func places(of part: Program) -> [(name: String, output: String)] {
+    /// The names by which other parts read a part's outputs, and the outputs.
+    private func linked(outputsOf part: Program) -> [(name: String, output: String)] {
         links.filter { $0.part == part.name }.map { ($0.input, $0.output) }
             + (part.interface.role == .crossKeysAndValues
                 ? part.states(.crossAttention).map { ($0.name, $0.name) } : [])
     }
 
-    func wants(anythingOf part: Program) -> Bool { !places(of: part).isEmpty }
+    func wants(anythingOf part: Program) -> Bool { !linked(outputsOf: part).isEmpty }
 
     /// The names of a part's outputs that others take.
-    func outputs(of part: Program) -> Set<String> { Set(places(of: part).map(\.output)) }
+    func outputs(of part: Program) -> Set<String> { Set(linked(outputsOf: part).map(\.output)) }
 
     /// Takes the outputs of a part's run.
     mutating func add(_ outputs: [String: HostTensor], of part: Program) {
-        for (name, output) in places(of: part) { values[name] = outputs[output] }
+        for (name, output) in linked(outputsOf: part) { values[name] = outputs[output] }
     }
 }

@@ -4,13 +4,13 @@ import AccelTensors
 /// Bytes by number, such as the values of samples between two weights: in memory up to a limit, and beyond it in a file without a name.
 /// Threads may use different numbers at the same time.
 final class SampleStore: Sendable {
-    private enum Place {
+    private enum Location {
         case memory(ByteBuffer)
         /// An offset, and the capacity in bytes.
         case file(Int, capacity: Int)
     }
     private struct State {
-        var places: [Int: Place] = [:]
+        var locations: [Int: Location] = [:]
         var file: ScratchFile?
     }
     private let memory: SampleMemory
@@ -21,19 +21,19 @@ final class SampleStore: Sendable {
 
     deinit {
         state.withLock { state in
-            for case .memory(let buffer) in state.places.values { memory.giveBack(buffer.bytes.count) }
+            for case .memory(let buffer) in state.locations.values { memory.giveBack(buffer.bytes.count) }
         }
     }
 
     /// Stores the bytes that `fill` writes, in place of those that the number had.
     func store(_ number: Int, count: Int, _ fill: (UnsafeMutableRawBufferPointer) throws -> Void) throws {
         let buffer = try state.withLock { state -> ByteBuffer? in
-            if case .memory(let buffer)? = state.places[number] {
+            if case .memory(let buffer)? = state.locations[number] {
                 if buffer.bytes.count == count { return buffer }
                 memory.giveBack(buffer.bytes.count)
-                state.places[number] = nil
+                state.locations[number] = nil
             }
-            if case .file? = state.places[number] { return nil }
+            if case .file? = state.locations[number] { return nil }
             guard memory.take(count) else { return nil }
             let buffer: ByteBuffer
             do {
@@ -42,7 +42,7 @@ final class SampleStore: Sendable {
                 memory.giveBack(count)
                 throw error
             }
-            state.places[number] = .memory(buffer)
+            state.locations[number] = .memory(buffer)
             return buffer
         }
         if let buffer { return try fill(buffer.bytes) }
@@ -51,19 +51,19 @@ final class SampleStore: Sendable {
         try state.withLock { state in
             let file = try state.file ?? ScratchFile(in: ProcessEnvironment.temporaryFolder)
             state.file = file
-            if case .file(let offset, let capacity)? = state.places[number], capacity >= count {
+            if case .file(let offset, let capacity)? = state.locations[number], capacity >= count {
                 return try file.write(UnsafeRawBufferPointer(scratch.bytes), at: offset)
             }
             let offset = file.count
             try file.append(UnsafeRawBufferPointer(scratch.bytes))
-            state.places[number] = .file(offset, capacity: count)
+            state.locations[number] = .file(offset, capacity: count)
         }
     }
 
     /// Calls `body` with the first bytes of a number.
     func read<Result>(_ number: Int, count: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) throws -> Result {
         let (buffer, place) = try state.withLock { state -> (ByteBuffer, Range<Int>) in
-            switch state.places[number] {
+            switch state.locations[number] {
             case .memory(let buffer)?: return (buffer, 0..<count)
             case .file(let offset, _)?:
                 let scratch = try ByteBuffer(allocating: count, for: "the values of samples")

@@ -125,7 +125,7 @@ private struct GGMLRows {
     /// The importance of each column; all columns count the same if it is empty or has zeros only.
     let importance: [Float]
 
-    /// Encodes rows into their places among the blocks of all rows.
+    /// Encodes rows at their offsets in the blocks of all rows.
     func encode(
         _ unit: Range<Int>, of source: StoredTensor, into blocks: UnsafeMutableRawBufferPointer
     ) throws -> Distortion {

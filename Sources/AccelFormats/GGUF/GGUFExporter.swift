@@ -35,16 +35,16 @@ public struct GGUFExporter: Exporter {
         try model.functions.rejectInexpressible(in: "GGUF")
         let architecture = try GGUFArchitecture.family(model.family)
         _ = try GGUFSettings(of: model.assets, for: architecture)
-        let places = try GGUFPlace.places(
+        let targets = try GGUFTarget.targets(
             of: model.plan.map { ($0.source.name, $0.source.shape) }, in: architecture, model.origins)
         var (gaps, rejections) = ([String: String](), WeightRejections())
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
-            guard let place = places[source.name] else { continue }
-            let storage = place.storage(of: codec, elementType: source.elementType, shape: source.shape)
+            guard let target = targets[source.name] else { continue }
+            let storage = target.storage(of: codec, elementType: source.elementType, shape: source.shape)
             // Compressing or rounding what is stored as float32 in any case would only lose accuracy.
             if case .floats = storage, codec.plainType(of: source.elementType) != source.elementType {
-                gaps[source.name] = "llama.cpp reads \(place.name) in float32 only"
+                gaps[source.name] = "llama.cpp reads \(target.name) in float32 only"
             }
             if case .unsupported(let scheme) = storage { rejections.add(source.name, scheme) }
         }
@@ -54,7 +54,7 @@ public struct GGUFExporter: Exporter {
 
     public static func held(_ model: SourceModel) throws -> SourceModel {
         guard let architecture = GGUFArchitecture.all.first(where: { $0.family == model.family }) else { return model }
-        return try model.leavingOut(outputsOf: { GGUFPlace.isLeftOut($0, architecture) }, remark: leftOut)
+        return try model.leavingOut(outputsOf: { GGUFTarget.isLeftOut($0, architecture) }, remark: leftOut)
     }
 
     private static let leftOut = "the pooler is left out, because llama.cpp does not read it"
@@ -66,11 +66,11 @@ public struct GGUFExporter: Exporter {
         let settings = try GGUFSettings(of: model.assets, for: architecture)
         let tokenizer = try GGUFTokenizer(of: model.assets, vocabulary: settings.vocabulary)
         let weights = model.program.weights.map(\.tensor)
-        let places = try GGUFPlace.places(of: weights.map { ($0.name, $0.shape) }, in: architecture, model.origins)
+        let targets = try GGUFTarget.targets(of: weights.map { ($0.name, $0.shape) }, in: architecture, model.origins)
         let placed = try weights.compactMap { weight in
-            try places[weight.name].map { place in
-                let tensor = try place.tensor(of: weight, heads: settings.heads, keyHeads: settings.keyHeads)
-                return (matrix: GGUFMix.Matrix(module: place.module, shape: tensor.shape), tensor: tensor)
+            try targets[weight.name].map { target in
+                let tensor = try target.tensor(of: weight, heads: settings.heads, keyHeads: settings.keyHeads)
+                return (matrix: GGUFMix.Matrix(module: target.module, shape: tensor.shape), tensor: tensor)
             }
         }.sorted { ($0.matrix.module.layer ?? -1, $0.tensor.name) < ($1.matrix.module.layer ?? -1, $1.tensor.name) }
         let fileType = GGUFMix.fileType(of: placed.filter { $0.tensor.shape.rank > 1 }, architecture)
@@ -79,19 +79,19 @@ public struct GGUFExporter: Exporter {
         let folder = GGUFFolder(
             metadata: Self.general(architecture, fileType) + settings.metadata + tokenizer.metadata
                 + [
-                    (GGUFFolder.typesKey, GGUFFolder.types(of: weights, places)),
-                    (GGUFFolder.schemesKey, GGUFFolder.schemes(of: weights, places)),
+                    (GGUFFolder.typesKey, GGUFFolder.types(of: weights, targets)),
+                    (GGUFFolder.schemesKey, GGUFFolder.schemes(of: weights, targets)),
                 ],
             tensors: settings.tensors + tensors, provenance: model.provenance)
         try folder.write(to: path, shardBytes: shardBytes)
         var remarks = settings.remarks + (tokenizer.remark.map { [$0] } ?? [])
-        if weights.contains(where: { GGUFPlace.isLeftOut($0.name, architecture) }) {
+        if weights.contains(where: { GGUFTarget.isLeftOut($0.name, architecture) }) {
             remarks.append(Self.leftOut)
         }
         // Vectors are numbers of float32 in every file of llama.cpp.
         let vectors = Set(weights.filter { $0.shape.rank < 2 }.map(\.name))
         return try report(
-            folder, in: path, matrices, weights.filter { places[$0.name] != nil }, remarks,
+            folder, in: path, matrices, weights.filter { targets[$0.name] != nil }, remarks,
             model.plain.filter { !vectors.contains($0.key) })
     }
 

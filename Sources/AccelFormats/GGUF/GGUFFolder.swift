@@ -22,13 +22,13 @@ struct GGUFFolder {
     static let typesKey = "accelc.types"
 
     /// Returns the types of weights whose type a file does not show.
-    static func types(of weights: [CompressedTensor], _ places: [String: GGUFPlace]) -> GGUFValue {
+    static func types(of weights: [CompressedTensor], _ targets: [String: GGUFTarget]) -> GGUFValue {
         let members = weights.compactMap { weight -> JSON.Member? in
-            guard let place = places[weight.name] else { return nil }
-            let storage = place.storage(of: weight.codec, elementType: weight.elementType, shape: weight.shape)
+            guard let target = targets[weight.name] else { return nil }
+            let storage = target.storage(of: weight.codec, elementType: weight.elementType, shape: weight.shape)
             if case .type(let type) = storage, type.storage == .plain(weight.elementType) { return nil }
             if case .floats = storage, weight.elementType == .float32 { return nil }
-            return JSON.Member(place.name, .string(weight.elementType.rawValue))
+            return JSON.Member(target.name, .string(weight.elementType.rawValue))
         }
         return .string(JSON.object(members.sorted { $0.key < $1.key }).text())
     }
@@ -52,15 +52,15 @@ struct GGUFFolder {
     static let schemesKey = "accelc.schemes"
 
     /// Returns the schemes of weights whose codes another scheme made than the one of their type's name.
-    static func schemes(of weights: [CompressedTensor], _ places: [String: GGUFPlace]) -> GGUFValue {
+    static func schemes(of weights: [CompressedTensor], _ targets: [String: GGUFTarget]) -> GGUFValue {
         let members = weights.compactMap { weight -> JSON.Member? in
-            guard let place = places[weight.name],
-                case .type(let type) = place.storage(
+            guard let target = targets[weight.name],
+                case .type(let type) = target.storage(
                     of: weight.codec, elementType: weight.elementType, shape: weight.shape),
                 case .codec(let name) = type.storage,
                 weight.codec.specification != (try? Codecs.codec(name))?.specification
             else { return nil }
-            return JSON.Member(place.name, .string(weight.codec.specification))
+            return JSON.Member(target.name, .string(weight.codec.specification))
         }
         return .string(JSON.object(members.sorted { $0.key < $1.key }).text())
     }

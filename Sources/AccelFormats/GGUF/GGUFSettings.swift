@@ -190,10 +190,10 @@ struct GGUFSettings {
     }
 
     private func rotatedWidth(_ headWidth: Int, _ parameters: JSONField, _ scaling: JSONField) throws -> Int {
-        let places = [
+        let fields = [
             scaling["partial_rotary_factor"], parameters["partial_rotary_factor"], field["partial_rotary_factor"],
         ]
-        guard architecture.name == "phi3", let share = places.first(where: \.exists) else { return headWidth }
+        guard architecture.name == "phi3", let share = fields.first(where: \.exists) else { return headWidth }
         let width = Int(Double(headWidth) * min(max(try share.double(), 0), 1))
         guard width % 2 == 0, width > 0 else {
             throw unsupported(share, "rotates an even number of a head's dimensions, not \(width) of \(headWidth)")

@@ -3,20 +3,20 @@ import AccelModelFamilies
 import AccelTensors
 import AccelWeightCompression
 
-/// The place of a weight in a GGUF file.
-struct GGUFPlace {
+/// The module and name of a weight in a GGUF file.
+struct GGUFTarget {
     let architecture: GGUFArchitecture
     let module: GGUFArchitecture.Module
     let name: String
     /// A number that divides the rows' lengths of all matrices of the model, so that advice is good for each of them.
     let commonColumns: Int
 
-    /// Returns the places of weights, by their names. The pooler of BERT has none: llama.cpp pools by itself.
+    /// Returns the targets of weights, by their names. The pooler of BERT has none: llama.cpp pools by itself.
     /// - Throws: `RequestError` for a tensor that llama.cpp does not read.
-    static func places(
+    static func targets(
         of weights: [(name: String, shape: Shape)], in architecture: GGUFArchitecture, _ origins: TensorOrigins
-    ) throws -> [String: GGUFPlace] {
-        var places: [String: GGUFPlace] = [:]
+    ) throws -> [String: GGUFTarget] {
+        var targets: [String: GGUFTarget] = [:]
         let columns = commonColumns(of: weights.map(\.shape))
         for (weight, _) in weights where !isLeftOut(weight, architecture) {
             guard let (module, suffix) = architecture.module(of: weight) else {
@@ -36,11 +36,11 @@ struct GGUFPlace {
                 throw RequestError(
                     "GGUF: llama.cpp's \(architecture.name) has no head of its own, but the model has \(weight)")
             }
-            places[weight] = GGUFPlace(
+            targets[weight] = GGUFTarget(
                 architecture: architecture, module: module, name: architecture.name(module, suffix),
                 commonColumns: columns)
         }
-        return places
+        return targets
     }
 
     /// Returns the largest number that divides the rows' lengths of all matrices.
@@ -53,7 +53,7 @@ struct GGUFPlace {
     }
 }
 
-extension GGUFPlace {
+extension GGUFTarget {
     /// How a GGUF file stores a weight.
     enum Storage {
         case type(GGMLType)

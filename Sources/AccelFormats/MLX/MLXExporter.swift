@@ -35,13 +35,13 @@ public struct MLXExporter: Exporter {
         var (gaps, rejections) = ([String: String](), WeightRejections())
         for weight in model.plan {
             let (codec, source) = (weight.choice.codec, weight.source)
-            guard let place = layout.places[source.name] else {
+            guard let target = layout.targets[source.name] else {
                 try layout.settings.check(computed: source.name, source.floats())
                 gaps[source.name] = "MLX computes it"
                 continue
             }
             let storage = MLXScheme.storage(
-                of: codec, elementType: source.elementType, shape: source.shape, as: place.name, groupsUpTo: largest)
+                of: codec, elementType: source.elementType, shape: source.shape, as: target.name, groupsUpTo: largest)
             if case .unsupported(let scheme) = storage { rejections.add(source.name, scheme) }
         }
         if !allowsFallback { try rejections.reject() }
@@ -57,12 +57,12 @@ public struct MLXExporter: Exporter {
         var (weights, aside) = (layout.settings.extra.map { MLXWeight($0) }, [MLXWeight]())
         let largest = layout.largestGroup(of: model.program.weights.map { ($0.tensor.name, $0.tensor.shape) })
         for weight in model.program.weights.map(\.tensor) {
-            guard let place = layout.places[weight.name] else {
+            guard let target = layout.targets[weight.name] else {
                 aside.append(try layout.computed(weight))
                 continue
             }
-            var stored = try MLXWeight(weight, as: place.name, order: place.order, groupsUpTo: largest)
-            if layout.family.names.tensor(named: place.name)?.name != weight.name { stored.ownName = weight.name }
+            var stored = try MLXWeight(weight, as: target.name, order: target.order, groupsUpTo: largest)
+            if layout.family.names.tensor(named: target.name)?.name != weight.name { stored.ownName = weight.name }
             weights.append(stored)
         }
         weights.sort { $0.name < $1.name }
@@ -85,7 +85,7 @@ public struct MLXExporter: Exporter {
 struct MLXLayout {
     let family: MLXFamily
     /// The names in the class and the order of axes, by the names of the weights; those that the class computes have none.
-    let places: [String: (name: String, order: AxisOrder)]
+    let targets: [String: (name: String, order: AxisOrder)]
     let settings: any MLXSettings
 
     /// - Parameter weights: the names of all weights.
@@ -93,15 +93,15 @@ struct MLXLayout {
     init(of weights: [String], family: String, origins: TensorOrigins, assets: [Asset]) throws {
         let family = try MLXFamily.named(family)
         self.family = family
-        places = Dictionary(
+        targets = Dictionary(
             weights.compactMap { weight in family.names.place(of: weight).map { (weight, $0) } }
         ) { first, _ in first }
         for (weight, derivation) in origins.derivations where weights.contains(weight) {
-            guard derivation.rule == .transpose, places[weight]?.order == .transposed else {
+            guard derivation.rule == .transpose, targets[weight]?.order == .transposed else {
                 throw RequestError("MLX: \(quoted(weight)) is not a tensor of the checkpoint, as MLX expects it")
             }
         }
-        try family.check(places.values.map(\.name))
+        try family.check(targets.values.map(\.name))
         let ownsHead = weights.contains(family.ownHead)
         if family.name == MLXWhisper.family.name {
             guard !ownsHead else {
@@ -117,7 +117,7 @@ struct MLXLayout {
     func largestGroup(of weights: [(name: String, shape: Shape)]) -> Int {
         let largest = MLXScheme.largestGroup
         guard family.name == MLXWhisper.family.name else { return largest }
-        let layers = weights.filter { $0.shape.rank == 2 && places[$0.name]?.name.hasSuffix(".weight") == true }
+        let layers = weights.filter { $0.shape.rank == 2 && targets[$0.name]?.name.hasSuffix(".weight") == true }
         return layers.map { MLXScheme.part(of: $0.shape, upTo: largest) }.min() ?? largest
     }
 

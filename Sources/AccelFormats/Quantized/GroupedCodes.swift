@@ -2,8 +2,8 @@ import AccelByteIO
 import AccelTensors
 import AccelWeightCompression
 
-/// Integer codes of a matrix, `scale * (code - zero)`, with a scale and a zero for each group of a row. Codes, scales and zeros are read when
-/// they are used: the scheme follows from their types and counts.
+/// Integer codes of a matrix, `scale * (code - zero)`, with a scale and a zero for each group of a row. Codes, scales and zeros are read
+/// when they are used: the scheme follows from their types and counts.
 struct GroupedCodes: Sendable {
     /// The zeros of groups: row-major, one for each scale.
     enum Zeros: Sendable {
@@ -48,12 +48,12 @@ struct GroupedCodes: Sendable {
         let block = groups == 1 ? "channel" : "\(size)"
         let blocks = groups == 1 ? 1 : (columns + size - 1) / size
         // A group of several blocks has its scale in each of them.
-        let places: @Sendable () -> [Int] = { [rows, groups, group] in
+        let scaleIndices: @Sendable () -> [Int] = { [rows, groups, group] in
             (0..<rows).flatMap { row in
                 (0..<blocks).map { row * groups + (groups == 1 ? 0 : $0 * size / group) }
             }
         }
-        if bits == 4, hasIntegerZeros { return int4(block, blocks, places) }
+        if bits == 4, hasIntegerZeros { return int4(block, blocks, scaleIndices) }
         guard let width = [2, 3, 4, 5, 6, 8].first(where: { $0 >= bits }) else { return decoded("") }
         guard hasExactBiases else {
             return columns % group == 0 ? flat() : decoded("a zero point times its scale is no float32")
@@ -61,12 +61,13 @@ struct GroupedCodes: Sendable {
         return .encoded(
             codec: "affine:bits=\(width),block=\(block),scales=float32", shape: shape
         ) {
-            let (scales, zeros, places) = (try scales(), try zeroValues(), places())
-            let biases = try places.map { place in
+            let (scales, zeros, scaleIndices) = (try scales(), try zeroValues(), scaleIndices())
+            let biases = try scaleIndices.map { place in
                 try Self.exactProduct(-scales[place], zeros[place])
             }
             return [
-                Self.packed(try codes(), bits: width, columns), ByteView(places.map { scales[$0] }), ByteView(biases),
+                Self.packed(try codes(), bits: width, columns), ByteView(scaleIndices.map { scales[$0] }),
+                ByteView(biases),
             ]
         }
     }
@@ -162,21 +163,23 @@ struct GroupedCodes: Sendable {
     /// The blocks that codecs have.
     private static let blocks = [16, 32, 64, 128]
 
-    private func int4(_ block: String, _ blocks: Int, _ places: @escaping @Sendable () -> [Int]) -> QuantizedWeight {
+    private func int4(_ block: String, _ blocks: Int, _ scaleIndices: @escaping @Sendable () -> [Int])
+        -> QuantizedWeight
+    {
         let isSymmetric = if case .middle = zeros { true } else { false }
         let hasHalfScales = scaleType == .float16
         return .encoded(
             codec: "int4:block=\(block),mode=\(isSymmetric ? "symmetric" : "asymmetric"),"
                 + "scales=\(hasHalfScales ? "float16" : "float32")", shape: shape
         ) {
-            let (scales, places) = (try scales(), places())
-            let stored = places.map { scales[$0] }
+            let (scales, scaleIndices) = (try scales(), scaleIndices())
+            let stored = scaleIndices.map { scales[$0] }
             let signed = try codes().map { ($0 &- 8) & 15 }
             var sections = [Self.packed(signed, bits: 4, columns)]
             sections.append(hasHalfScales ? ByteView(stored.map { Float16($0).bitPattern }) : ByteView(stored))
             if !isSymmetric {
                 let zeros = try zeroValues()
-                sections.append(Self.packed(places.map { (UInt8(zeros[$0]) &- 8) & 15 }, bits: 4, blocks))
+                sections.append(Self.packed(scaleIndices.map { (UInt8(zeros[$0]) &- 8) & 15 }, bits: 4, blocks))
             }
             return sections
         }

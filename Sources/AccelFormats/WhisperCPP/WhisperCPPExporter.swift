@@ -154,7 +154,7 @@ struct WhisperTypes {
     private let columns: Int
 
     /// - Parameter shapes: of all weights.
-    init(_ shapes: [Shape]) { columns = GGUFPlace.commonColumns(of: shapes) }
+    init(_ shapes: [Shape]) { columns = GGUFTarget.commonColumns(of: shapes) }
 
     /// - Parameter ofPackage: the scheme is that of a package; a model's are checked before it is compressed.
     /// - Throws: `RequestError` for a scheme that whisper.cpp lacks, or another one than that of the matrices before.
@@ -166,7 +166,7 @@ struct WhisperTypes {
             let type = codec.plainType(of: elementType)
             throw UnsupportedScheme(
                 "whisper.cpp cannot express \(type?.rawValue ?? codec.specification)",
-                use: type == nil ? GGUFPlace.nearest(to: codec, columns: columns) : "float16"
+                use: type == nil ? GGUFTarget.nearest(to: codec, columns: columns) : "float16"
             ).error(of: name, inPackage: ofPackage)
         }
         guard shape.columns % found.elements == 0 else {

@@ -16,7 +16,7 @@ extension StructureFault {
 
     /// An output's last two axes are swapped.
     static let transposedOutput = StructureFault(
-        name: "transpose an output", detail: "the last two axes of an output change places"
+        name: "transpose an output", detail: "the last two axes of an output are swapped"
     ) { contents in
         contents.changingOutput { type in
             let rank = type.rank

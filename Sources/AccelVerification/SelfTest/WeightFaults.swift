@@ -28,7 +28,7 @@ extension WeightFault {
 
     /// The two codes of each byte in the first row are swapped, which is the nibble order of another format.
     static let swappedNibbles = WeightFault(
-        name: "swap nibbles", detail: "the two 4-bit codes of each byte in a row change places"
+        name: "swap nibbles", detail: "the two 4-bit codes of each byte in a row are swapped"
     ) { weight, _ in
         guard let codes = weight.index(of: "codes"), weight.codeBits == 4 else { return nil }
         var copy = weight

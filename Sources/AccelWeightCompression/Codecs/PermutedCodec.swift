@@ -1,7 +1,7 @@
 public import AccelByteIO
 public import AccelTensors
 
-/// Columns in another order: the inner codec encodes the columns as `order` places them, so that those of like magnitude
+/// Columns in another order: the inner codec encodes the columns in the order `order`, so that those of like magnitude
 /// share scales. GPTQ's order of activations (`desc_act`) is kept in this way.
 ///
 /// Columns are ordered by their sums of squares, the largest first. Sections: those of the inner codec, of a matrix with

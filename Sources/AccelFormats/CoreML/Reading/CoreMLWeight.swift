@@ -119,7 +119,7 @@ extension FunctionConstants {
         }
     }
 
-    /// Returns the places in `weight.bin` of all parts of a constant operation.
+    /// Returns the offsets in `weight.bin` of all parts of a constant operation.
     fileprivate func blobs(_ operation: MILOperation) -> [Int] {
         bindings(operation).flatMap { binding -> [Int] in
             switch binding {

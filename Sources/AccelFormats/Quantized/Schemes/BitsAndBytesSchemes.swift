@@ -74,12 +74,12 @@ extension BitsAndBytesTableScheme {
         let perRow = (row + step - 1) / step
         return .encoded(codec: "flat:row=\(row)+\(scheme(step))", shape: shape) {
             let scales = try scales()
-            let places = (0..<rows * perRow).map { (place: Int) -> Float in
-                scales[min(place / perRow * row + place % perRow * step, count - 1) / block]
+            let blockScales = (0..<rows * perRow).map { (index: Int) -> Float in
+                scales[min(index / perRow * row + index % perRow * step, count - 1) / block]
             }
             let codes = codes()
             let padding = [UInt8](repeating: 0, count: rows * ((row + 1) / 2) - codes.count)
-            return [ByteView(codes + padding), ByteView(places)]
+            return [ByteView(codes + padding), ByteView(blockScales)]
         }
     }
 
@@ -87,7 +87,7 @@ extension BitsAndBytesTableScheme {
     private static func checkTable(_ table: [Float], _ layer: QuantizedLayer) throws {
         let half: [Float] = [0, 1 / 192, 2 / 3, 1, 1 / 3, 1 / 2, 1 / 6, 1 / 4]
         let own = mark.hasSuffix("nf4") ? NF4Codec.table : half + half.map { -$0 }
-        // Versions of the tool differ in the last places.
+        // Versions of the tool differ in the last digits.
         guard let index = zip(table, own).enumerated().first(where: { abs($1.0 - $1.1) > 1e-6 })?.offset else { return }
         throw try layer.tensor(".weight.quant_map").error(
             "is \(table[index]), and \(title) has \(own[index]) there", index: index)
