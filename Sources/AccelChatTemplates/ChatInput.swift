@@ -68,8 +68,8 @@ extension Value {
     init(_ json: JSON) throws { try self.init(json, level: 0) }
 
     private init(_ json: JSON, level: Int) throws {
-        guard level <= Extent.deepest else {
-            throw TemplateFailure(.limit, "values are nested more than \(Extent.deepest) levels deep")
+        guard level <= ValueSize.deepest else {
+            throw TemplateFailure(.limit, "values are nested more than \(ValueSize.deepest) levels deep")
         }
         switch json {
         case .null: self = .none

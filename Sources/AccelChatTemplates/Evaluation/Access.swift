@@ -10,7 +10,7 @@ enum Access {
     /// Returns an element, or an attribute of that name.
     static func element(_ index: Value, of value: Value, _ evaluator: Evaluator) throws -> Value {
         if case .undefined(let undefined) = value { throw undefined.failure }
-        try evaluator.budget.spend(index.extent.weight)
+        try evaluator.budget.spend(index.size.weight)
         if let element = ownElement(index, of: value) { return element }
         guard let name = index.text?.string else {
             return .undefined(Undefined(.element(index, typeName: value.typeName)))
@@ -65,7 +65,7 @@ final class BoundMethod: TemplateObject {
     private let function: Function?
 
     var typeName: String { "builtin_function_or_method" }
-    var extent: Extent { receiver.extent }
+    var size: ValueSize { receiver.size }
 
     init(_ receiver: Value, _ name: String, _ function: Function?) {
         (self.receiver, self.name, self.function) = (receiver, name, function)
@@ -78,7 +78,7 @@ final class BoundMethod: TemplateObject {
         if !arguments.named.isEmpty, !function.signature.isOpen, !Methods.taking.contains(name) {
             throw TemplateFailure.type("\(name)() takes no keyword arguments")
         }
-        try evaluator.budget.spend(receiver.extent.weight)
+        try evaluator.budget.spend(receiver.size.weight)
         return try function.call(name, on: receiver, arguments, evaluator)
     }
 }

@@ -61,7 +61,7 @@ final class Evaluator {
 
     /// Returns what a value prints.
     func printed(_ value: Value) throws -> Text {
-        try budget.spend(value.extent.weight)
+        try budget.spend(value.size.weight)
         return value.printed
     }
 

@@ -70,7 +70,7 @@ final class ExpressionEvaluator {
         let dict = Dict()
         for pair in pairs {
             let key = try evaluate(pair.key, scope)
-            try budget.spend(key.extent.weight)
+            try budget.spend(key.size.weight)
             try dict.set(key, try evaluate(pair.value, scope))
         }
         return .dict(dict)

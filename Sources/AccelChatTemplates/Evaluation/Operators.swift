@@ -17,7 +17,7 @@ enum Operators {
     static func compare(
         _ comparison: Expression.Comparison, _ left: Value, _ right: Value, _ evaluator: Evaluator
     ) throws -> Bool {
-        try evaluator.budget.spend(min(left.extent.weight, right.extent.weight))
+        try evaluator.budget.spend(min(left.size.weight, right.size.weight))
         switch comparison {
         case .equal: return left.equals(right)
         case .notEqual: return !left.equals(right)
@@ -32,7 +32,7 @@ enum Operators {
 
     /// The container has an element, a key, or a part of its text.
     static func contains(_ container: Value, _ element: Value, _ evaluator: Evaluator) throws -> Bool {
-        try evaluator.budget.spend(container.extent.weight)
+        try evaluator.budget.spend(container.size.weight)
         switch container {
         case .string(let text), .markup(let text):
             guard let part = element.text else {
@@ -49,7 +49,7 @@ enum Operators {
                 throw TemplateFailure.type("argument of type '\(container.typeName)' is not iterable")
             }
             while let other = try iterator.next() {
-                try evaluator.budget.spend(other.extent.weight)
+                try evaluator.budget.spend(other.size.weight)
                 if other.equals(element) { return true }
             }
             return false

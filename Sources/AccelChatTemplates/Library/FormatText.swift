@@ -63,7 +63,7 @@ struct FormatText {
             switch rest[nameEnd + 1] {
             case "s": value = .string(try evaluator.printed(value))
             case "r", "a":
-                try evaluator.budget.spend(value.extent.weight)
+                try evaluator.budget.spend(value.size.weight)
                 value = .string(rest[nameEnd + 1] == "r" ? value.representation : value.asciiRepresentation)
             default: throw TemplateFailure.value("Unknown conversion specifier")
             }

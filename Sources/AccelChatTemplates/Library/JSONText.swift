@@ -11,7 +11,7 @@ struct JSONText {
     /// - Parameter call: of the filter `tojson`, with its options.
     static func text(_ call: Call) throws -> Value {
         var writer = try JSONText(call)
-        try call.evaluator.budget.spend(call.subject.extent.weight)
+        try call.evaluator.budget.spend(call.subject.size.weight)
         try writer.write(call.subject, level: 0, call.evaluator)
         return .string(writer.text)
     }

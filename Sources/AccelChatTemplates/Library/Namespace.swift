@@ -3,12 +3,12 @@ final class Namespace: TemplateObject {
     private let attributes: Dict
     var typeName: String { "Namespace" }
     var isCallable: Bool { false }
-    var extent: Extent {
+    var size: ValueSize {
         // Namespaces may hold each other, and count as one.
-        Extent(
+        ValueSize(
             weight: attributes.values.reduce(1) { weight, value in
                 if case .object(_ as Namespace) = value { return weight + 1 }
-                return min(weight + value.extent.weight, Extent.heaviest)
+                return min(weight + value.size.weight, ValueSize.heaviest)
             })
     }
 
@@ -45,14 +45,14 @@ final class Namespace: TemplateObject {
 final class Cycler: TemplateObject {
     private let values: [Value]
     private var position = 0
-    let extent: Extent
+    let size: ValueSize
     var typeName: String { "Cycler" }
     var isCallable: Bool { false }
 
     init(_ arguments: Arguments) throws {
         guard !arguments.positional.isEmpty else { throw TemplateFailure.type("at least one item has to be provided") }
         values = arguments.positional
-        extent = try Extent(around: values)
+        size = try ValueSize(around: values)
     }
 
     func attribute(_ name: String, _ evaluator: Evaluator) throws -> Value? {

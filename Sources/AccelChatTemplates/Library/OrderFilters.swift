@@ -47,7 +47,7 @@ enum OrderFilters {
     ) throws -> [Value] {
         let keyed = try values.map { (key: try key($0), value: $0) }
         return try keyed.sorted { left, right in
-            try call.evaluator.budget.spend(min(left.key.extent.weight, right.key.extent.weight))
+            try call.evaluator.budget.spend(min(left.key.size.weight, right.key.size.weight))
             return try isReversed ? right.key.order(left.key) == .less : left.key.order(right.key) == .less
         }.map(\.value)
     }

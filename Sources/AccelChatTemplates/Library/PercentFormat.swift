@@ -113,7 +113,7 @@ struct PercentFormat {
     private func formatted(_ value: Value, _ type: Unicode.Scalar, _ field: Field) throws -> Text {
         switch type {
         case "s", "r", "a":
-            try evaluator.budget.spend(value.extent.weight)
+            try evaluator.budget.spend(value.size.weight)
             let text = type == "s" ? value.printed : type == "r" ? value.representation : value.asciiRepresentation
             return field.precision.map { Array(text.prefix($0)) } ?? text
         case "c":

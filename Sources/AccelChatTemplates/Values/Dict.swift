@@ -3,7 +3,7 @@ final class Dict {
     private(set) var keys: [Value] = []
     private(set) var values: [Value] = []
     private var indices: [DictKey: Int] = [:]
-    private(set) var extent = Extent(depth: 1)
+    private(set) var size = ValueSize(depth: 1)
 
     init() {}
 
@@ -13,9 +13,9 @@ final class Dict {
     /// - Throws: `TemplateFailure` for a key that is no constant, and for nesting that is too deep.
     func set(_ key: Value, _ value: Value) throws {
         let hashed = try DictKey(key)
-        let member = try Extent(around: [key, value])
-        extent = Extent(depth: max(extent.depth, member.depth), weight: extent.weight + member.weight)
-        guard extent.weight <= Extent.heaviest else { throw TemplateFailure(.limit, "a value holds too many others") }
+        let member = try ValueSize(around: [key, value])
+        size = ValueSize(depth: max(size.depth, member.depth), weight: size.weight + member.weight)
+        guard size.weight <= ValueSize.heaviest else { throw TemplateFailure(.limit, "a value holds too many others") }
         if let index = indices[hashed] {
             values[index] = value
         } else {

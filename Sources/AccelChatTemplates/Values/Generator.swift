@@ -9,7 +9,7 @@ final class Generator {
     init(_ typeName: String = "generator", over source: Value, _ step: @escaping () throws -> Value?) throws {
         self.typeName = typeName
         self.step = step
-        depth = try Extent(around: [source]).depth
+        depth = try ValueSize(around: [source]).depth
     }
 
     /// Returns the next value; nil at the end, and ever after.

@@ -16,7 +16,7 @@ extension Value {
 
     /// - Parameter level: how many values it is in. Objects may be in themselves.
     func representation(level: Int) -> Text {
-        guard level <= Extent.deepest else { return Text("...") }
+        guard level <= ValueSize.deepest else { return Text("...") }
         switch self {
         case .undefined: return Text("Undefined")
         case .none: return Text("None")

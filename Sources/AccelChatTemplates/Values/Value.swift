@@ -28,16 +28,16 @@ enum Value {
     static func tuple(_ elements: [Value]) throws -> Value { .tuple(try Items(elements)) }
 
     /// How much the value holds.
-    var extent: Extent {
+    var size: ValueSize {
         switch self {
-        case .list(let items), .tuple(let items): items.extent
-        case .dict(let dict): dict.extent
-        case .view(let view): view.dict.extent
-        case .generator(let generator): Extent(depth: generator.depth)
-        case .object(let object): object.extent
-        case .string(let text), .markup(let text): Extent(weight: 1 + text.count / 8)
-        case .range(let range): Extent(weight: range.count)
-        default: Extent()
+        case .list(let items), .tuple(let items): items.size
+        case .dict(let dict): dict.size
+        case .view(let view): view.dict.size
+        case .generator(let generator): ValueSize(depth: generator.depth)
+        case .object(let object): object.size
+        case .string(let text), .markup(let text): ValueSize(weight: 1 + text.count / 8)
+        case .range(let range): ValueSize(weight: range.count)
+        default: ValueSize()
         }
     }
 
@@ -109,7 +109,7 @@ enum Value {
 
 /// How much a value holds. It bounds the depth of recursion over values, and the time that it takes: a value may hold another one
 /// many times.
-struct Extent {
+struct ValueSize {
     /// The depth of nesting; 0 for a value that holds no others.
     var depth = 0
     /// The number of values in it, each as often as it is there. Long texts count more.
@@ -120,12 +120,12 @@ struct Extent {
 
     init(depth: Int = 0, weight: Int = 1) { (self.depth, self.weight) = (depth, weight) }
 
-    /// The extent of a container of values.
+    /// The size of a container of values.
     /// - Throws: `TemplateFailure` if it exceeds the limits.
     init(around values: some Sequence<Value>) throws {
         for value in values {
-            let extent = value.extent
-            (depth, weight) = (max(depth, extent.depth), weight + extent.weight)
+            let size = value.size
+            (depth, weight) = (max(depth, size.depth), weight + size.weight)
             guard weight <= Self.heaviest else { throw TemplateFailure(.limit, "a value holds too many others") }
         }
         depth += 1
@@ -138,14 +138,14 @@ struct Extent {
 /// The elements of a list or a tuple.
 final class Items {
     let elements: [Value]
-    let extent: Extent
+    let size: ValueSize
     /// Names of the elements, as those of a group; empty for most.
     let names: [String]
 
     /// - Throws: `TemplateFailure` if the elements hold too much.
     init(_ elements: [Value], names: [String] = []) throws {
         (self.elements, self.names) = (elements, names)
-        extent = try Extent(around: elements)
+        size = try ValueSize(around: elements)
     }
 }
 
@@ -183,7 +183,7 @@ final class Undefined {
 /// A value with attributes that the template can call or change.
 protocol TemplateObject: AnyObject {
     var typeName: String { get }
-    var extent: Extent { get }
+    var size: ValueSize { get }
     var isTrue: Bool { get }
     var isCallable: Bool { get }
     /// Returns the text of `repr` and `str`.
@@ -194,7 +194,7 @@ protocol TemplateObject: AnyObject {
 }
 
 extension TemplateObject {
-    var extent: Extent { Extent() }
+    var size: ValueSize { ValueSize() }
     var isTrue: Bool { true }
     var isCallable: Bool { true }
     func representation(level: Int) -> Text { Text("<\(typeName)>") }
