@@ -39,7 +39,6 @@ ALLOWED = {
     r"bent": 2,
     r"goes with|go with": 7,
     r"has none such": 1,
-    r"keeper": 13,
     # A member of the document of `accelc formats --json`, which programs read.
     r"refuse[ds]?|refusals?": 1,
     r"settle[ds]?": 11,

@@ -76,8 +76,10 @@ package struct DecodingPlan: Sendable {
         func fits(_ port: FrozenProgram.Port) -> Bool {
             tensors[port.name]?.fitting(port) != nil
         }
-        for (other, keeper) in program.functions.enumerated() where keeper.interface.role == .crossKeysAndValues {
-            guard let link = keeper.interface.links.first, keeper.inputs.count == 1, let port = keeper.inputs.first,
+        for (other, crossFunction) in program.functions.enumerated()
+        where crossFunction.interface.role == .crossKeysAndValues {
+            guard let link = crossFunction.interface.links.first, crossFunction.inputs.count == 1,
+                let port = crossFunction.inputs.first,
                 port.name == link.input
             else { continue }
             if let hidden = tensors[port.name]?.fitting(port) {
@@ -98,8 +100,8 @@ package struct DecodingPlan: Sendable {
         return []
     }
 
-    /// The function that makes states for the decoder, before it; nil if none does.
-    private var keeper: FunctionPlan? {
+    /// The cross-attention function, which makes states for the decoder before it runs; nil if there is none.
+    private var crossFunction: FunctionPlan? {
         before.last.map { program.functions[$0.function] }.flatMap {
             $0.interface.role == .crossKeysAndValues ? $0 : nil
         }
@@ -107,8 +109,8 @@ package struct DecodingPlan: Sendable {
 
     /// Whether the decoders of a cache read an encoder's states in the shapes in which they are made: a package may have several windows.
     private func readsWhatIsMade(_ cache: Cache) -> Bool {
-        guard let keeper else { return true }
-        let made = Dictionary(keeper.states.map { ($0.name, $0.shape) }) { first, _ in first }
+        guard let crossFunction else { return true }
+        let made = Dictionary(crossFunction.states.map { ($0.name, $0.shape) }) { first, _ in first }
         return cache.feeds.flatMap { program.functions[$0.function].states(.crossAttention) }
             .allSatisfy { made[$0.name] == nil || made[$0.name] == $0.shape }
     }
@@ -185,10 +187,12 @@ package struct DecodingPlan: Sendable {
     private func agreeing(_ first: Int?, _ file: String) throws -> [Cache] {
         let own = caches.filter { cache in first == nil || cache.feeds.contains { $0.function == first } }
         let agreeing = own.filter(readsWhatIsMade)
-        guard agreeing.isEmpty, let keeper, let cache = own.first, let feed = cache.feeds.first else { return agreeing }
+        guard agreeing.isEmpty, let crossFunction, let cache = own.first, let feed = cache.feeds.first else {
+            return agreeing
+        }
         let others = caches.filter(readsWhatIsMade).flatMap(\.feeds).map { program.functions[$0.function].name }
         throw RequestError(
-            "\(file): \(program.functions[feed.function].name) reads an encoder's states of other sizes than \(keeper.name) makes of these "
+            "\(file): \(program.functions[feed.function].name) reads an encoder's states of other sizes than \(crossFunction.name) makes of these "
                 + "inputs", code: others.isEmpty ? nil : .functionNotChosen, candidates: others)
     }
 
@@ -330,8 +334,9 @@ extension DecodingPlan {
                 throw FunctionInputs(given.map { $1.renamed($0) }, file: file).mismatch(
                     "\"\(name)\"", expected: expected.joined(separator: " or "), found: tensor.typeText, for: takers)
             }
-            if let keeper = before.first, program.functions[keeper.function].interface.role == .crossKeysAndValues,
-                let hidden = keeper.inputs.keys.first
+            if let crossFunction = before.first,
+                program.functions[crossFunction.function].interface.role == .crossKeysAndValues,
+                let hidden = crossFunction.inputs.keys.first
             {
                 throw RequestError("\(file): \"\(name)\" and \"\(hidden)\", which is made from it, are both given")
             }
