@@ -73,12 +73,12 @@ extension Conversion {
     /// Fails for a choice that does not apply to a package: its parts, functions and weights are made already.
     func requireNoChoices() throws {
         guard let choice = try choices.first(where: { try $0.value(self) != nil }) else { return }
-        throw packageSettles(choice.name)
+        throw notApplicableToPackage(choice.name)
     }
 
     /// The error for a choice that does not apply to a package.
-    package func packageSettles(_ choice: String) -> RequestError {
-        RequestError("\(model) is a package, which settles \(choice)", code: .settledByPackage)
+    package func notApplicableToPackage(_ choice: String) -> RequestError {
+        RequestError("\(model) is a package, to which \(choice) cannot be applied", code: .notApplicableToPackage)
     }
 
     /// Adds a choice to the table, unless it is there.
@@ -88,5 +88,5 @@ extension Conversion {
 }
 
 extension Diagnostic.Code {
-    package static let settledByPackage: Self = "settled-by-package"
+    package static let notApplicableToPackage: Self = "settled-by-package"
 }

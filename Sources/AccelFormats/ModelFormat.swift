@@ -69,6 +69,6 @@ public struct OpeningOptions: Sendable {
     func rejectConfiguration(of path: String, _ title: String) throws {
         let named = [("a configuration", configuration != nil), ("ignored fields", !ignoredFields.isEmpty)]
         guard let option = named.first(where: \.1)?.0 else { return }
-        throw RequestError("\(path) is \(title), which settles \(option): leave it out")
+        throw RequestError("\(path) is \(title), to which \(option) cannot be applied; leave it out")
     }
 }

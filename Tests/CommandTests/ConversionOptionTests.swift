@@ -73,7 +73,7 @@ struct ConversionOptionTests {
             let request = try Self.conversion(package, ["--colour", "red"])
             let export = ModelExport(of: request, to: try Exporters.named("coreml"))
             let error = try #require(throws: RequestError.self) { try export.export(to: "\(folder)/p.mlpackage") }
-            #expect(error.description == "\(package) is a package, which settles a colour")
+            #expect(error.description == "\(package) is a package, to which a colour cannot be applied")
             #expect(Remedies.sentence(error.diagnostic).hasSuffix("; leave it out, or export from its model"))
         }
     }

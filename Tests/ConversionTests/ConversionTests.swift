@@ -72,7 +72,7 @@ struct ConversionTests {
             resolved.conversion.model = "\(folder)/p"
             _ = try export.conversion.convert(to: .folder("\(folder)/p"), settings)
             let error = #expect(throws: RequestError.self) { try resolved.export(to: "\(folder)/c.mlpackage") }
-            #expect(error?.description.contains("which settles shapes") == true)
+            #expect(error?.description.contains("to which shapes cannot be applied") == true)
             resolved.conversion.shapes = []
             #expect(try resolved.export(to: "\(folder)/c.mlpackage").cache == .off)
         }

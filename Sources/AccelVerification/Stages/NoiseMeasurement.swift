@@ -27,14 +27,14 @@ struct NoiseMeasurement {
                 {
                     nodes.measure(label, Metrics(moved, against: plain))
                 }
-                settle(exact, noisy, run.positions)
+                measureResults(exact, noisy, run.positions)
             }
             try [exact, noisy].forEach { try $0.finish() }
-            settle(exact, noisy, run.positions)
+            measureResults(exact, noisy, run.positions)
         }
     }
 
-    private mutating func settle(
+    private mutating func measureResults(
         _ exact: FollowingReference, _ noisy: FollowingReference, _ positions: CountedPositions
     ) {
         for (name, plain) in exact.results {

@@ -43,11 +43,11 @@ struct RunComparison {
             }
             try sides.all.forEach { try $0.advance(to: call.label) }
             package.release(after: index) { outputs.actual[$0] = $1 }
-            outputs.settle(sides)
+            outputs.compareResults(sides)
         }
         try sides.all.forEach { try $0.finish() }
         try package.finish { outputs.actual[$0] = $1 }
-        outputs.settle(sides, isLast: true)
+        outputs.compareResults(sides, isLast: true)
         result.outputs += outputs.result
         try allowNoise(in: &result, plans)
         return result
@@ -112,7 +112,7 @@ private struct OutputComparison {
     var actual: [String: HostTensor] = [:]
     /// By the result's name.
     private var findings: [String: OutputFindings] = [:]
-    private var settled: Set<String> = []
+    private var compared: Set<String> = []
 
     init(run: FunctionRun, stages: Set<Stage>, budget: Budget?) {
         (self.run, self.stages, self.budget) = (run, stages, budget)
@@ -120,7 +120,7 @@ private struct OutputComparison {
 
     /// Compares the results that all sides have.
     /// - Parameter isLast: all results have been made; those that a side does not have are reported.
-    mutating func settle(_ sides: Sides, isLast: Bool = false) {
+    mutating func compareResults(_ sides: Sides, isLast: Bool = false) {
         guard !stages.isDisjoint(with: [.graph, .outputs]) else {
             actual = [:]
             run.results.forEach { port in sides.all.forEach { $0.drop(port.name) } }
@@ -128,7 +128,7 @@ private struct OutputComparison {
         }
         for port in run.results where isLast || actual[port.name] != nil {
             let name = port.name
-            guard isLast || sides.all.allSatisfy({ $0.results[name] != nil }), settled.insert(name).inserted else {
+            guard isLast || sides.all.allSatisfy({ $0.results[name] != nil }), compared.insert(name).inserted else {
                 continue
             }
             run.compare(

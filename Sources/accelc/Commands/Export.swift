@@ -72,7 +72,7 @@ enum ExportCommand: Command {
         if AcceleratorPackage.looksLikePackage(at: conversion.model),
             let option = ConversionArguments.options.first(where: arguments.has)
         {
-            throw conversion.packageSettles("--\(option.name)")
+            throw conversion.notApplicableToPackage("--\(option.name)")
         }
         if !type.dependsOnShapes {
             for row in ConversionArguments.all where row.choice?.isOfFunctions == true && arguments.has(row.option) {

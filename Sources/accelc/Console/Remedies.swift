@@ -79,7 +79,7 @@ enum Remedies {
         .unusedSamples: { _ in "change the rules, or leave --calibrate out" },
         .unusedTensors: { _ in "--ignore-tensor names what is not used" },
         .usualShapes: { _ in "--shape chooses others" },
-        .settledByPackage: { _ in "leave it out, or export from its model" },
+        .notApplicableToPackage: { _ in "leave it out, or export from its model" },
         .nothingToCompareWith: { _ in
             "give --against MODEL or --golden FILE, or --only container to check the digests alone"
         },
