@@ -21,10 +21,10 @@ struct DecoderGraph {
     /// The position of the block's first token, I64[1]; nil for whole texts.
     private let position: Value?
     /// The masks and rotations of each layer.
-    private let surroundings: [Surroundings]
+    private let attentionInputs: [AttentionInputs]
 
     /// The mask and the rotation of a layer's attention.
-    private struct Surroundings {
+    private struct AttentionInputs {
         let rotation: DecoderPositions.Rotation
         let mask: Value
     }
@@ -133,10 +133,10 @@ struct DecoderGraph {
     ) throws {
         (self.config, self.length, self.position) = (config, length, position)
         var layers = builder
-        surroundings = try layers.in("positions") { layers in
+        attentionInputs = try layers.in("positions") { layers in
             var positions = try makePositions(&layers)
             return try config.layers.map { layer in
-                Surroundings(
+                AttentionInputs(
                     rotation: try positions.rotation(by: layer.rotary, in: &layers),
                     mask: try positions.mask(window: layer.window, in: &layers))
             }
@@ -200,8 +200,8 @@ struct DecoderGraph {
             query = try norm("\(name).q_norm", query, width: width)
             key = try norm("\(name).k_norm", key, width: width)
         }
-        let mixed = try layers.in(name) { [config, length, position, surroundings] layers in
-            let rotation = surroundings[index].rotation
+        let mixed = try layers.in(name) { [config, length, position, attentionInputs] layers in
+            let rotation = attentionInputs[index].rotation
             query = try layers.apply(Rope(), query, rotation.cos, rotation.sin)
             key = try layers.apply(Rope(), key, rotation.cos, rotation.sin)
             if let position {
@@ -209,7 +209,7 @@ struct DecoderGraph {
                 value = try layers.cached(value, as: "v", .values, layer: index, at: position)
             }
             let mixed = try layers.apply(
-                Attention(scale: config.attentionScale), query, key, value, surroundings[index].mask)
+                Attention(scale: config.attentionScale), query, key, value, attentionInputs[index].mask)
             return try layers.apply(
                 Reshape(to: ["batch", length, .fixed(heads * width)]),
                 try layers.apply(Transpose([0, 2, 1, 3]), mixed))

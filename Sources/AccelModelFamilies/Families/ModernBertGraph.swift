@@ -16,7 +16,7 @@ struct ModernBertGraph {
     private let tokens: Value
 
     /// The mask and rotation that all layers of a kind share.
-    private struct Surroundings {
+    private struct AttentionInputs {
         let seen: EncoderLayers.Seen
         /// F32[sequence, pairs] each.
         let cos: Value
@@ -44,8 +44,8 @@ struct ModernBertGraph {
         let words = try layers.weight(Self.tokens, [config.vocabulary, width])
         let word = try layers.in("embeddings") { [tokens] in try $0.apply(Gather(), words, tokens) }
         var x = try norm("embeddings.norm", word)
-        let global = try surroundings("global", reach: nil, base: config.globalBase)
-        let local = try surroundings("local", reach: config.reach, base: config.localBase)
+        let global = try attentionInputs("global", reach: nil, base: config.globalBase)
+        let local = try attentionInputs("local", reach: config.reach, base: config.localBase)
         for (index, seesAll) in config.seesAll.enumerated() {
             x = try layer(index, x, seesAll ? global : local)
         }
@@ -64,7 +64,7 @@ struct ModernBertGraph {
         }
     }
 
-    private mutating func surroundings(_ name: String, reach: Int?, base: Double) throws -> Surroundings {
+    private mutating func attentionInputs(_ name: String, reach: Int?, base: Double) throws -> AttentionInputs {
         try layers.in(name) { [config, mask, texts] layers in
             let isText = try layers.apply(Cast(to: .float32), try layers.apply(Cast(to: .bool), mask))
             var flags = try layers.apply(Reshape(to: [texts, 1, 1, "sequence"]), isText)
@@ -87,13 +87,13 @@ struct ModernBertGraph {
             let frequencies = (0..<pairs).map { 1 / powf(Float(base), Float(2 * $0) / Float(2 * pairs)) }
             let table = layers.builder.literal(HostTensor(frequencies, [pairs]), name: "frequencies")
             let angles = try layers.apply(Multiply(), queries, table)
-            return Surroundings(
+            return AttentionInputs(
                 seen: EncoderLayers.Seen(additive: additive, any: any), cos: try layers.apply(Cos(), angles),
                 sin: try layers.apply(Sin(), angles))
         }
     }
 
-    private mutating func layer(_ index: Int, _ x: Value, _ around: Surroundings) throws -> Value {
+    private mutating func layer(_ index: Int, _ x: Value, _ around: AttentionInputs) throws -> Value {
         let name = "layers.\(index)"
         // The norm of the embeddings replaces that of the first layer.
         let normal = index == 0 ? x : try norm("\(name).attn_norm", x)
@@ -103,7 +103,7 @@ struct ModernBertGraph {
         return try layers.in("\(name).mlp") { try $0.apply(Add(), middle, fed) }
     }
 
-    private mutating func attention(_ name: String, _ x: Value, _ around: Surroundings) throws -> Value {
+    private mutating func attention(_ name: String, _ x: Value, _ around: AttentionInputs) throws -> Value {
         let flat = try packed("\(name).Wqkv", x, count: 3, width: width, isBiased: config.biases.attention)
         let mixed = try layers.in(name) { [config] layers in
             var operands = try flat.map { try config.encoder.split($0, in: &layers) }
