@@ -165,9 +165,9 @@ struct DecoderGraph {
         return try layers.in("lm_head") { [config] layers in
             let logits = try layers.apply(Linear(), hidden, head)
             guard let cap = config.logitCap else { return logits }
-            let bent = try layers.apply(
+            let softcapped = try layers.apply(
                 Tanh(), try layers.apply(Divide(), logits, layers.builder.literal(cap)))
-            return try layers.apply(Multiply(), bent, layers.builder.literal(cap))
+            return try layers.apply(Multiply(), softcapped, layers.builder.literal(cap))
         }
     }
 
