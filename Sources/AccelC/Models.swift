@@ -10,7 +10,7 @@ public import CAccel
 final class ModelObject: HandledObject {
     static let kind = Handle.Kind.model
     let model: AccelModel
-    /// The handles of the functions, which go with the model's.
+    /// The handles of the functions. They are released with the model's handle.
     let functions: [FunctionHandle]
     private let memory = LentMemory()
     private let info: FunctionObject.Address<CChar>

@@ -105,7 +105,7 @@ public struct LiveFunction: Sendable {
     }
 }
 
-/// A handle of a store that goes with its last user.
+/// A handle of a store. It is released with its last user.
 struct WeakLiveModel: Sendable {
     private let state: Reference
 

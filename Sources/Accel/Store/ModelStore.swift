@@ -66,7 +66,7 @@ public actor ModelStore {
     /// - Throws: `AccelError` (not found).
     public func path(of name: String) throws(AccelError) -> String { try model(name).path }
 
-    /// Removes a model with all its versions. Models that are open go on, and their files go with the next update.
+    /// Removes a model with all its versions. Open models stay usable; their files are removed with the next update.
     /// - Throws: `AccelError`: (not found), (busy) while the model is updated.
     public func remove(_ name: String) throws(AccelError) {
         _ = try record(of: name)

@@ -130,7 +130,7 @@ final class TemporaryFile {
         self.kind = kind
         self.isSynced = isSynced
         self.cachedBytes = cachedBytes
-        // In drafts and the cache, abandoned files go with the folder, or with an eviction.
+        // In drafts and the cache, abandoned files are removed with the folder, or by an eviction.
         if kind.isAsked { TemporaryPaths.removeAbandoned(beside: path, kind: kind) }
         let entry = try TemporaryPaths.entry(beside: path) { temporary in
             let number = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_t(mode))

@@ -6,7 +6,7 @@ extension StoreFolder {
     private static let signatureBytes = 16 << 20
     private static let (fetchedName, versionName, removedName) = ("fetched", "version", "removed")
 
-    /// Makes a folder for what a model's new version is fetched into. It goes with its last reference.
+    /// Makes a folder for the files of a model's new version. It is removed with its last reference.
     package func fetchedFolder(of name: String) throws -> TemporaryFolder {
         try TemporaryFolder(beside: "\(path(of: name))/\(Self.fetchedName)", mode: 0o700)
     }

@@ -51,7 +51,7 @@ extension Cache {
                     _ = try folder.blob(file)
                 }
                 if let file = record.files.first(where: { broken.contains(folder.blobPath($0.digest)) }) {
-                    // The content is listed already; what names it goes with it.
+                    // The content is listed already. Records that name it are quarantined with it.
                     if repairing { folder.quarantine(path, reason: "its content \(file.digest) is damaged") }
                     continue
                 }

@@ -88,7 +88,7 @@ extension Cache {
         // A process that leased a record just before its eviction may be opening its blobs.
         let late = CacheLease.keys(in: folder, now: now)
         needed.merge(Self.sizes(of: old.filter { late.contains($0.record.key.digest) })) { first, _ in first }
-        // Their folders go with the last references.
+        // Their folders are removed with the last references.
         withExtendedLifetime(aside) {}
         let blobs = folder.survey(.blobs)
         for path in blobs.digests.filter({ needed[$0] == nil }).map(folder.blobPath) {
