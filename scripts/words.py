@@ -41,7 +41,6 @@ ALLOWED = {
     r"refuse[ds]?|refusals?": 1,
     # The code of a diagnostic, which programs read.
     r"settle[ds]?": 1,
-    r"told": 6,
 }
 
 

@@ -150,7 +150,7 @@ public struct SourceModel: Sendable {
     /// Returns the model without the outputs that depend on some weights, which a format does not hold.
     /// - Parameters:
     ///   - isLeftOut: whether a weight is one of these, by its name.
-    ///   - remark: what the user is told where there are such outputs.
+    ///   - remark: the remark that is printed if there are such outputs.
     func leavingOut(outputsOf isLeftOut: (String) -> Bool, remark: String) throws -> SourceModel {
         var model = self
         model.programs = try programs.map { try $0.leavingOut(outputsOf: isLeftOut) }

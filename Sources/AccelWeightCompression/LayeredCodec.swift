@@ -35,7 +35,7 @@ extension LayeredCodec {
         sections.suffix(ownSections(shape).count)
     }
 
-    /// The bytes of a row of floats in scratch memory, before that of the inner codec. Decoding allocates nothing, so it is told the
+    /// The bytes of a row of floats in scratch memory, before that of the inner codec. Decoding allocates nothing, so it takes the
     /// columns and makes no shape.
     func floatRowBytes(_ columns: Int) -> Int { (columns * MemoryLayout<Float>.stride + 15) / 16 * 16 }
 

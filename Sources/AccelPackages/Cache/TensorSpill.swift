@@ -16,7 +16,7 @@ public final class TensorSpill: Sendable {
     /// - Parameters:
     ///   - output: the path of the final output; the files are created beside it, where space is needed anyway.
     ///   - draft: a package draft, which takes tensors when their turn comes.
-    ///   - room: the bytes of tensors that stay in memory; unless told, an eighth of what is available, and none with a draft.
+    ///   - room: the bytes of tensors that stay in memory; by default an eighth of the available memory, and none with a draft.
     public init(beside output: String, draft: PackageDraft? = nil, room: Int? = nil) {
         folder = Files.parentFolder(of: output) ?? "."
         self.draft = draft

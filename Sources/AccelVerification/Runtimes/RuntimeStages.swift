@@ -69,7 +69,7 @@ struct RuntimeStages: StageRunner {
         progress(.outputs, 0)
         let runs = try runs()
         let rounding = try subject.runtime.rounding(subject.source)
-        // Weight-only first, where the runtime can be asked for it, so that the two losses are told apart.
+        // Weight-only first, if the runtime supports it, so that the report has each loss by itself.
         let modes = [subject.runtime.unrounded, rounding].compactMap(\.self)
         // What has the suffix of the second mode is compared with the same results of the model.
         let kept = SequenceComparison.Kept()
