@@ -36,7 +36,6 @@ BEGINNINGS = r"^\s*/// (What|Those of|Of|That) "
 
 # Places that are left. Lower a number when words go.
 ALLOWED = {
-    r"has none such": 1,
     # A member of the document of `accelc formats --json`, which programs read.
     r"refuse[ds]?|refusals?": 1,
     # The code of a diagnostic, which programs read.

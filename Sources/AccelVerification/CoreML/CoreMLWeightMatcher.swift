@@ -86,7 +86,7 @@ struct CoreMLWeightMatcher {
     /// Returns the reason that no tensor of the model matches a weight.
     func failureReason(for weight: CoreMLWeight) -> String {
         if let held = weight.holds {
-            return "\"\(held.tensor)\", of which it says it is the rows \(held.rows), has none such"
+            return "tensor \"\(held.tensor)\" has no rows \(held.rows)"
         }
         let named = byName[Self.base(weight.name)] ?? alike(weight).max { $0.name.count < $1.name.count }
         if let named {
