@@ -6,14 +6,16 @@ import AccelWeightCompression
 
 /// The source of an export: a package, which is an encoded model already, or a model that a run encodes.
 struct ExportSource {
-    /// nil for a model.
-    private let package: AcceleratorPackage?
-    /// nil for a package.
-    private var run: ConversionRun?
+    private enum Content {
+        case package(AcceleratorPackage)
+        /// A model with its last plan.
+        case model(ConversionRun, PlannedModel)
+    }
+    private var content: Content
     /// The last plan of the model; nil for a package.
-    private(set) var planned: PlannedModel?
+    var planned: PlannedModel? { if case .model(_, let planned) = content { planned } else { nil } }
     /// The search of the request's target; nil without one.
-    var search: TargetSearch? { run?.search }
+    var search: TargetSearch? { if case .model(let run, _) = content { run.search } else { nil } }
 
     /// Opens the source, and emits warnings and notes on it.
     /// - Throws: `RequestError` for choices that do not apply to a package, such as shapes or samples.
@@ -28,7 +30,7 @@ struct ExportSource {
             let package = try AcceleratorPackage(at: request.model)
             // The cache keeps exports by what the manifest says of the weights: damaged ones would be found for sound packages.
             try package.check()
-            self.package = package
+            content = .package(package)
             package.remarks.forEach { emit(.warning($0)) }
             let states = package.manifest.provenance.states
             if !format.dependsOnShapes, states != .float32 {
@@ -40,11 +42,10 @@ struct ExportSource {
             guard format.dependsOnShapes else { return }
             package.manifest.provenance.remarks.forEach { emit(.note("remark: \($0)")) }
         } else {
-            package = nil
             let planned = try request.planned(writing: [NamedPath(name: "the export", path: output)], settings)
             try planned.warnings().forEach { emit(.warning($0)) }
             planned.notes.forEach { emit(.note($0)) }
-            (self.planned, run) = (planned, try ConversionRun(planned, settings))
+            content = .model(try ConversionRun(planned, settings), planned)
             guard format.dependsOnShapes else { return }
             planned.opened.usualShapes.map { emit(.note($0)) }
             planned.functions.remarks.forEach { emit(.note("remark: \($0)")) }
@@ -56,8 +57,10 @@ struct ExportSource {
         guard cache != nil, planned?.opened.request.target == nil else { return nil }
         let name = "\(format.name) \(format.version)"
         let choices = choices.choices(of: format.options)
-        if let digest = package?.digest { return CacheKey(exporting: digest, as: name, choices: choices) }
-        return run?.key.map { CacheKey(exporting: $0, as: name, choices: choices) }
+        return switch content {
+        case .package(let package): CacheKey(exporting: package.digest, as: name, choices: choices)
+        case .model(let run, _): run.key.map { CacheKey(exporting: $0, as: name, choices: choices) }
+        }
     }
 
     /// Returns the model to export. Weights of a package stay encoded as they are; weights of a model are compressed by the recipe, or
@@ -67,8 +70,12 @@ struct ExportSource {
         for exporter: any Exporter, searchingWith lister: (any Exporter)?, output: String,
         emit: (ConversionEvent) -> Void
     ) throws -> ExportedModel {
-        if let package { return try EncodedModel(package).exported() }
-        guard var run, let planned else { preconditionFailure("an export has a package or a model") }
+        var run: ConversionRun
+        let planned: PlannedModel
+        switch content {
+        case .package(let package): return try EncodedModel(package).exported()
+        case .model(let own, let plan): (run, planned) = (own, plan)
+        }
         let (opened, assets) = (planned.opened, try planned.opened.source.assets)
         func export(_ functions: [FrozenProgram], _ plan: [PlannedWeight]) -> PlannedExport {
             PlannedExport(
@@ -88,7 +95,7 @@ struct ExportSource {
                 return try chosen.leavingPlain(plain.keys, as: type(of: exporter).plainScheme)
             }, emit: emit)
         let encoded = try run.encoded(scaled, keptIn: run.kept(beside: output), emit: emit)
-        (self.run, self.planned) = (run, scaled.planned)
+        content = .model(run, scaled.planned)
         return encoded.exported(plain: plain)
     }
 }
