@@ -3,14 +3,14 @@ public import AccelByteIO
 
 /// The sound at the beginning of a model: the computation of its input from samples, as its preprocessor_config.json states it.
 public struct AudioFeatures: Sendable {
-    /// What the model takes.
+    /// The form of the input.
     public enum Kind: Sendable {
         /// Mel bands in windows of this many samples (WhisperFeatureExtractor).
         case logMel(LogMelSpectrogram, windowSamples: Int)
         /// The samples themselves, or with a mean of 0 and a variance of 1 (Wav2Vec2FeatureExtractor).
         case samples(isNormalised: Bool)
     }
-    /// What the model takes.
+    /// The form of the input.
     public let kind: Kind
     /// The samples per second.
     public let sampleRate: Int

@@ -209,7 +209,7 @@ public final class MomentSums {
 
 /// The vectors of a block as columns: a line for each of their elements.
 struct TransposedBlock: @unchecked Sendable {
-    /// Floats from a line to the next: such that lines do not share their places in the cache.
+    /// Floats from a line to the next: such that lines do not share their sets of the cache.
     static let stride = MomentSums.blockRows + 16
     // Threads write different columns.
     private let buffer: ByteBuffer
