@@ -35,9 +35,9 @@ struct FourierTransform: Sendable {
 
     private static let largestRadix = 31
 
-    /// - Precondition: `count` is positive.
+    /// - Parameter count: the number of elements, at least 1.
     init(_ count: Int) {
-        precondition(count > 0, "a transform of nothing")
+        let count = max(count, 1)
         self.count = count
         var (rest, radices) = (count, [Int]())
         for radix in [4, 2, 3] + Array(stride(from: 5, through: Self.largestRadix, by: 2)) {

@@ -17,11 +17,11 @@ public struct LogMelSpectrogram: Sendable {
     ///   - bandCount: the number of mel bands.
     ///   - frameLength: the samples of a frame.
     ///   - hop: the samples from a frame to the next one.
-    /// - Precondition: all are positive.
+    /// Numbers below 1 count as 1.
     public init(bandCount: Int = 80, sampleRate: Int = 16_000, frameLength: Int = 400, hop: Int = 160) {
-        precondition(bandCount > 0 && sampleRate > 0, "a mel spectrogram needs bands and a rate")
+        let (bandCount, sampleRate, hop) = (max(bandCount, 1), max(sampleRate, 1), max(hop, 1))
         (self.bandCount, self.sampleRate, self.hop) = (bandCount, sampleRate, hop)
-        spectrogram = Spectrogram(window: Spectrogram.hann(frameLength), hop: hop)
+        spectrogram = Spectrogram(window: Spectrogram.hann(max(frameLength, 1)), hop: hop)
         filters = MelFilters(
             bands: bandCount, frequencyCount: spectrogram.frequencyCount, sampleRate: Double(sampleRate),
             // That of the extractor, whatever the rate is.

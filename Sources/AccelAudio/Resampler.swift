@@ -22,9 +22,11 @@ package struct Resampler: Sendable {
     /// The first input sample of each phase, from that of the block.
     private let starts: [Int]
 
-    /// - Throws: `RequestError` if the table of the filter would have more than 2^24 weights.
+    /// - Throws: `RequestError` if a rate is not positive, or the table of the filter would have more than 2^24 weights.
     package init(from source: Int, to target: Int) throws(RequestError) {
-        precondition(source > 0 && target > 0, "a rate is not positive")
+        guard source > 0, target > 0 else {
+            throw RequestError("resampling from \(source) to \(target) Hz: a rate is not positive")
+        }
         let divisor = Self.greatestCommonDivisor(source, target)
         (self.source, self.target) = (source / divisor, target / divisor)
         let (from, to) = (Double(self.source), Double(self.target))

@@ -51,10 +51,10 @@ enum Float8Scheme: QuantizedScheme {
             return .encoded(codec: "mxfp8:type=\(type)", shape: codes.shape) { [codes.bytes, tensor.bytes] }
         }
         let scales: @Sendable () throws -> [Float] = { try Self.scales(tensor) }
-        guard let (sharing, scales) = sharing(tiles) else { return decoded(codes, tiles, scales) }
+        guard let (sharing, arranged) = sharing(tiles) else { return decoded(codes, tiles, scales) }
         return .encoded(
             codec: "float8:type=\(type),scale=\(sharing)", shape: codes.shape
-        ) { [codes.bytes, ByteView(scales(try scales()))] }
+        ) { [codes.bytes, ByteView(arranged(try scales()))] }
     }
 
     /// Returns finite scales, which may be stored as exponents of two.
