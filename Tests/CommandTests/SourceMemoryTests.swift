@@ -94,7 +94,7 @@
             },
         ]
 
-        private static let (width, inner, layers, vocabulary) = (1024, 8192, 2, 256)
+        private static let (width, inner, layers, vocabulary) = (1024, 2048, 1, 256)
         /// The bytes of all weights in float32.
         private static let decodedBytes = layers * (3 * width * inner + 4 * width * width) * 4
         /// The bytes of the largest weight in float32.

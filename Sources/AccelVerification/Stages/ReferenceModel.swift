@@ -82,6 +82,13 @@ struct ReferenceModel {
         let base = name.lastIndex(of: "#").map { String(name[..<$0]) } ?? name
         return tables[name] ?? tables[base] ?? []
     }
+
+    /// Returns a table with the type, shape and bytes of a stored tensor.
+    func table(equalTo stored: CompressedTensor) -> StoredTensor? {
+        tables.values.joined().first {
+            $0.shape == stored.shape && $0.elementType == stored.elementType && stored.sections == [$0.bytes]
+        }
+    }
 }
 
 extension AcceleratorPackage {

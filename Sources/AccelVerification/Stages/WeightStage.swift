@@ -57,11 +57,10 @@ struct WeightStage {
     /// Returns sentences about weights that only one side has, or whose shapes or types differ.
     func misfits() -> [String] {
         let ofPackage = program.weights.compactMap { weight -> String? in
-            let sources = model.sources(of: weight.name)
-            guard let first = sources.first else {
+            guard source(for: weight) == nil else { return nil }
+            guard let first = model.sources(of: weight.name).first else {
                 return "the package stores \"\(weight.name)\", which the model does not have"
             }
-            guard source(for: weight) == nil else { return nil }
             return "\"\(weight.name)\" is stored as \(weight.elementType.rawValue)\(weight.shape), "
                 + "but the model has \(first.elementType.rawValue)\(first.shape)"
         }
@@ -70,9 +69,12 @@ struct WeightStage {
         return ofPackage + ofModel.map { "the model's weight \"\($0)\" is missing in the package" }
     }
 
-    /// Returns the model's tensor for a stored one; of several tables of one name, the equal one if there is one.
+    /// Returns the model's tensor for a stored one; of several tables of one name, the equal one if there is one. A table has the name of
+    /// its node, which another version of the family may call otherwise: any equal table stands for it.
     private func source(for weight: CompressedTensor) -> StoredTensor? {
-        let fitting = model.sources(of: weight.name).filter {
+        let sources = model.sources(of: weight.name)
+        if sources.isEmpty { return model.table(equalTo: weight) }
+        let fitting = sources.filter {
             $0.shape == weight.shape && (isOfAnother || $0.elementType == weight.elementType)
         }
         return fitting.first { weight.sections == [$0.bytes] } ?? fitting.first
