@@ -40,29 +40,31 @@ struct ArrayJob {
             throw RequestError(
                 "shard auto: expected one of the variables \(names), found \(set.isEmpty ? "none" : "\(set.count)")")
         }
-        func number(_ name: String) throws -> Int {
-            guard let text = environment[name], let number = Int(text) else {
+        func value(_ name: String) throws -> Int {
+            let text = environment[name]
+            // Differences of numbers of 32 bits do not overflow.
+            guard let number = text.flatMap({ Int32($0) }) else {
                 throw RequestError(
-                    "shard auto: the variable \(name) is \(environment[name].map { "\"\($0)\"" } ?? "not set"), expected a number"
-                )
+                    "shard auto: the variable \(name) is \(text.map { "\"\($0)\"" } ?? "not set"), expected a number")
             }
-            return number
+            return Int(number)
         }
-        func number(_ name: String?, or plain: Int) throws -> Int {
-            guard let name, environment[name] != nil else { return plain }
-            return try number(name)
+        /// A number that not every scheduler has.
+        func value(of name: String?) throws -> Int? {
+            guard let name, environment[name] != nil else { return nil }
+            return try value(name)
         }
-        let index = try number(scheduler.index)
-        let (first, step) = (try number(scheduler.first, or: 0), try number(scheduler.step, or: 1))
-        count = try stated ?? number(scheduler.count)
-        let last = try number(scheduler.last, or: first)
-        guard step > 0, index >= first, (index - first).isMultiple(of: step),
-            scheduler.last.flatMap({ environment[$0] }) == nil || (last - first) / step + 1 == count || stated != nil
-        else {
+        let index = try value(scheduler.index)
+        let (first, step) = (try value(of: scheduler.first) ?? 0, try value(of: scheduler.step) ?? 1)
+        let count = try stated ?? value(scheduler.count)
+        // The place of a job among indices that are no range is not known.
+        let isRange =
+            try stated != nil || value(of: scheduler.last).map { step > 0 && ($0 - first) / step + 1 == count } ?? true
+        guard step > 0, index >= first, (index - first).isMultiple(of: step), isRange else {
             throw RequestError(
                 "shard auto: \(scheduler.index) is \(index), expected one of \(count) indices from \(first) in steps of \(step)"
             )
         }
-        self.number = (index - first) / step + 1
+        (number, self.count) = ((index - first) / step + 1, count)
     }
 }

@@ -81,6 +81,13 @@ struct WeightShardTests {
         #expect(failure(["JOB_COMPLETION_INDEX": "x", "JOB_COMPLETIONS": "3"])?.contains("\"x\"") == true)
         #expect(failure(["JOB_COMPLETION_INDEX": "3", "JOB_COMPLETIONS": "3"])?.contains("4/3") == true)
         #expect(failure(kubernetes, "auto/x") != nil)
+        // Numbers that no scheduler has: an error, and no overflow.
+        let (least, most) = ("\(Int.min)", "\(Int.max)")
+        #expect(failure(["JOB_COMPLETION_INDEX": most, "JOB_COMPLETIONS": "3"])?.contains(most) == true)
+        #expect(
+            failure(slurm.merging(["SLURM_ARRAY_TASK_ID": most, "SLURM_ARRAY_TASK_MIN": least]) { _, new in new })
+                != nil)
+        #expect(failure(slurm.merging(["SLURM_ARRAY_TASK_STEP": "0"]) { _, new in new }) != nil)
         // Indices that are no range: the number of a job in the array is not known.
         #expect(failure(slurm.merging(["SLURM_ARRAY_TASK_COUNT": "3"]) { _, new in new }) != nil)
         #expect(failure(slurm.merging(["SLURM_ARRAY_TASK_ID": "8"]) { _, new in new }) != nil)
