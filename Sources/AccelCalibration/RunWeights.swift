@@ -32,33 +32,32 @@ final class RunWeights {
         let codec = try Codecs.codec(StoredCodec.name)
         let plan = Recipe(default: codec).plan(for: functions)
         let runWeights = RunWeights()
-        var isInPlace = [Bool](repeating: false, count: plan.count)
         var weights: [CompressedWeight] = []
-        for (index, weight) in plan.enumerated() {
+        for weight in plan {
             let source = weight.source
-            let isLarge = source.shape.rank >= 2 && source.shape.count >= leastElements
+            let isDecodedLater =
+                !source.isReadable && source.elementType.isFloatingPoint && source.shape.rank >= 2
+                && source.shape.count >= leastElements
             var tensor = source
-            if source.isReadable {
-                isInPlace[index] = true
-            } else if isLarge, source.elementType.isFloatingPoint {
+            if isDecodedLater {
                 tensor = StoredTensor(
                     name: source.name, elementType: source.elementType, shape: source.shape,
                     bytes: try .zeros(source.bytes.count), file: source.file)
-            } else {
+            } else if !source.isReadable {
                 tensor = try source.readable(threads: threads)
                 try tensor.requireFinite()
             }
             let stored = try CompressedTensor(
                 name: source.name, elementType: source.elementType, shape: source.shape, codec: codec,
                 sections: [tensor.bytes], file: source.file)
-            if isLarge, !isInPlace[index], source.elementType.isFloatingPoint {
+            if isDecodedLater {
                 runWeights.decoded[source.name] = Decoded(source: source, placeholder: stored)
                 runWeights.largestBytes = max(runWeights.largestBytes, source.bytes.count)
             }
             weights.append(CompressedWeight(tensor: stored, distortion: Distortion(), readers: weight.readers))
         }
-        try Parallel.forEach(plan.count, threads: threads) { [isInPlace] index in
-            if isInPlace[index] { try plan[index].source.requireFinite() }
+        try Parallel.forEach(plan.count, threads: threads) { index in
+            if plan[index].source.isReadable { try plan[index].source.requireFinite() }
         }
         return (CompressedProgram(functions: functions, weights: weights), runWeights)
     }

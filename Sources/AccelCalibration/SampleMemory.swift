@@ -6,7 +6,7 @@ final class SampleMemory: Sendable {
     let limit: Int
     private let taken = Locked(0)
 
-    /// The bytes where nothing else is asked for: a quarter of the machine's memory, and no more than a model of usual size takes beside them.
+    /// The limit by default, in bytes: a quarter of the machine's memory, at most 512 MiB.
     static var defaultLimit: Int { min(MachineMemory.total / 4, 512 << 20) }
 
     /// - Parameter limit: the most bytes.
