@@ -193,10 +193,10 @@ struct CTranslate2Reader {
         let variable = try take(name, rank: 2)
         guard variable.elementType.isFloatingPoint else { throw error(variable, "expected floats") }
         let sizes = variable.shape.dimensions
-        let zeros = ByteBuffer(count: rows * sizes[1] * variable.elementType.byteCount)
+        let zeros = try ByteView.zeros(rows * sizes[1] * variable.elementType.byteCount)
         plain.append(
             tensor(
-                variable, Self.joined([ByteView(zeros), variable.bytes]), as: own, Shape([rows + sizes[0], sizes[1]])))
+                variable, Self.joined([zeros, variable.bytes]), as: own, Shape([rows + sizes[0], sizes[1]])))
     }
 
     /// Adds the parts of a variable's rows.
