@@ -10,7 +10,7 @@
 #        bench.sh compress [FOLDER [GB]]   compression's inner loops, hashing and palettes beside their peers; and whole conversions of a
 #                                          random bfloat16 checkpoint of GB (4) gigabytes, which is made in FOLDER (skipped without)
 #        bench.sh calibration [TEXT [SCHEME...]]   gptq of SmolLM2 with 16, 32 and 64 samples of a text (that of vim's help, where it is):
-#                                          seconds and peak memory; beside llm-compressor where it is
+#                                          seconds, peak memory and the errors of the outputs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
@@ -72,7 +72,6 @@ if [ "${1:-}" = calibration ]; then
     if [ -z "${2:-}" ] && ! cat /usr/share/vim/vim*/doc/{version6,todo}.txt >"$text" 2>/dev/null; then
         skip calibration "vim's help is not there; give a text" && exit
     fi
-    has llmcompressor || skip llm-compressor "it is not in .build/peers-venv"
     python3 scripts/bench/calibration.py "$accelc" "$models/smollm2.gguf" "$text" "${@:3}"
     exit
 fi

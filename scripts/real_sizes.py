@@ -10,16 +10,17 @@ import json
 import math
 import os
 import pathlib
-import re
 import shutil
-import subprocess
 import sys
-import time
 import zlib
 
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "scripts/bench"))
+
+from measured import measured  # noqa: E402  (the path above)
+
 TOOL = ROOT / ".build" / "release" / "accelc"
 BLOCK = 1 << 20
 
@@ -190,23 +191,6 @@ def make(folder, name):
     partial.rename(folder)
 
 
-def measured(command):
-    """Seconds, and the most private (anonymous) memory in bytes."""
-    start, peak = time.monotonic(), 0
-    with open(os.devnull, "w") as nothing:
-        process = subprocess.Popen(command, stdout=nothing)
-        while process.poll() is None:
-            try:
-                found = re.search(r"RssAnon:\s*(\d+) kB", pathlib.Path(f"/proc/{process.pid}/status").read_text())
-                peak = max(peak, int(found[1]) * 1024 if found else 0)
-            except OSError:
-                pass
-            time.sleep(0.005)
-    if process.returncode:
-        sys.exit(f"{' '.join(map(str, command))}: exit status {process.returncode}")
-    return time.monotonic() - start, peak
-
-
 def write_step(path):
     """What a step of one token takes: `run --inputs`."""
     header = {"input_ids": {"dtype": "I64", "shape": [1, 1], "data_offsets": [0, 8]},
@@ -228,7 +212,7 @@ def rows(folder, name):
     package = folder.with_name(f"{name}.accelpkg")
     for scheme in SCHEMES:
         shutil.rmtree(package, ignore_errors=True)
-        seconds, peak = measured(
+        seconds, _, peak, _ = measured(
             [TOOL, "convert", folder, *options, "--compress", scheme, "--no-cache", "--quiet", "-o", package])
         bar = 300e6 + largest
         yield (f"| {name} | `{scheme}` | {seconds:.1f} s | {size / seconds / 1e9:.2f} GB/s | {bytes_in(package) / 1e9:.2f} GB "

@@ -186,14 +186,14 @@ def main(folder, names):
         config, key, quantization, tensors, converted = MODELS[name]
         source, package = folder / name, folder / f"{name}.accelpkg"
         make(source, config, key, quantization, tensors)
-        seconds, peak = measured([TOOL, "inspect", source])
+        seconds, _, peak, _ = measured([TOOL, "inspect", source])
         exceeded |= row(name, "inspect", seconds, peak, [(round(seconds, 2), 0.5, "s"), (round(peak / 1e6), 150, "MB")])
         few = dict(config, num_hidden_layers=converted)
         make(source, few, key, quantization, tensors)
         bar = round((max(math.prod(shape) for _, shape, _ in layers(few)) * 4 + 200e6) / 1e6)
         for scheme in ("keep", "int8"):
             shutil.rmtree(package, ignore_errors=True)
-            seconds, peak = measured([
+            seconds, _, peak, _ = measured([
                 TOOL, "convert", source, "--shape", "batch=1,tokens=1,cache=2048", "--compress", scheme, "--no-cache", "--quiet",
                 "-o", package])
             title = f"convert {converted} layers, {scheme}"

@@ -1,17 +1,15 @@
 """Times calibrated compression, and takes its peak private memory, for several numbers of samples.
 
 usage: calibration.py ACCELC MODEL TEXT [SCHEME...]
-A line for each scheme (int4:block=32,method=gptq unless told) and number of samples of 256 tokens: seconds on the clock, seconds of
+A line for each scheme (default: int4:block=32,method=gptq) and number of samples of 256 tokens: seconds on the clock, seconds of
 processors, peak private memory (Linux: anonymous pages, sampled), and the dB of the outputs. Exits 1 when a row misses its bar.
 """
 
 import json
-import os
-import pathlib
-import subprocess
 import sys
 import tempfile
-import time
+
+from measured import measured
 
 SCHEMES = ["int4:block=32,method=gptq"]
 SAMPLES = [16, 32, 64]
@@ -23,22 +21,10 @@ SECONDS, MEGABYTES = 60, 2000
 def convert(accelc, model, text, scheme, samples):
     """Seconds on the clock, seconds of processors, peak private megabytes, and the summary."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [accelc, "convert", model, "--compress", scheme, "--calibrate", text, "--samples", str(samples),
-                   "--sample-length", str(LENGTH), "--no-cache", "--json", "-o", f"{folder}/out.accelpkg"]
-        before, start, peak = os.times(), time.perf_counter(), 0
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        while process.poll() is None:
-            try:
-                status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-                peak = max(peak, int(status.partition("RssAnon:")[2].split()[0]) / 1024)
-            except (OSError, IndexError):
-                pass
-            time.sleep(0.02)
-        seconds, after = time.perf_counter() - start, os.times()
-        if process.returncode:
-            sys.exit(f"accelc convert failed with exit code {process.returncode}")
-        used = after.children_user + after.children_system - before.children_user - before.children_system
-        return seconds, used, peak, json.loads(process.stdout.read())
+        seconds, used, peak, printed = measured([
+            accelc, "convert", model, "--compress", scheme, "--calibrate", text, "--samples", samples, "--sample-length", LENGTH, "--no-cache",
+            "--quiet", "--json", "-o", f"{folder}/out.accelpkg"])
+        return seconds, used, peak / 2**20, json.loads(printed)
 
 
 def main(accelc, model, text, *schemes):

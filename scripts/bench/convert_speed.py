@@ -14,6 +14,7 @@ import sys
 import time
 
 import numpy
+from measured import measured
 
 # Of the speed of cat and dd; for palettes GB/s for each core.
 SCHEMES = [("int8", 0.8), ("int4:block=32,fit=absmax", 0.6), ("int4:block=32", None), ("palette:bits=4,group=16", None)]
@@ -67,18 +68,9 @@ def convert(accelc, folder, scheme, output):
     """Seconds, and peak private megabytes (Linux)."""
     shutil.rmtree(output, ignore_errors=True)
     subprocess.run(["sync"], check=True)
-    peak, start = 0, time.perf_counter()
-    process = subprocess.Popen([accelc, "convert", folder, "--shape", "batch=1,tokens=128,cache=256", "--compress", scheme, "--no-cache", "--quiet", "-o", output])
-    while process.poll() is None:
-        try:
-            status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-            peak = max(peak, int(status.partition("RssAnon:")[2].split()[0]) / 1024)
-        except (OSError, IndexError):
-            pass
-        time.sleep(0.01)
-    if process.returncode:
-        sys.exit(f"accelc convert failed with exit code {process.returncode}")
-    return time.perf_counter() - start, peak
+    seconds, _, peak, _ = measured([
+        accelc, "convert", folder, "--shape", "batch=1,tokens=128,cache=256", "--compress", scheme, "--no-cache", "--quiet", "-o", output])
+    return seconds, peak / 2**20
 
 
 def main(accelc, folder, gigabytes=4.0, rounds=2):

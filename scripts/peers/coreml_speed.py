@@ -9,8 +9,6 @@ accelc's time is that of the whole process: reading, compressing, compiling, wri
 import logging
 import os
 import pathlib
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,6 +25,10 @@ import numpy
 from coremltools.converters.mil import Builder as mb
 from coremltools.converters.mil.mil import Function, Program, types
 from safetensors.numpy import load_file
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+
+from measured import measured  # noqa: E402  (the path above)
 
 TARGET = 1 / 20
 SCHEMES = {"per tensor": ("palette:bits=4", {}), "groups of 16": ("palette:bits=4,group=16", {"granularity": "per_grouped_channel", "group_size": 16})}
@@ -56,34 +58,16 @@ def core_ml_figures(model, options):
     return time.perf_counter() - start, time.process_time() - work
 
 
-def private_megabytes(process):
-    """Anonymous resident memory, on Linux: mapped files are the system's to drop. 0 where it cannot be read."""
-    try:
-        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-        return int(status.partition("RssAnon:")[2].split()[0]) / 1024
-    except (OSError, IndexError):
-        return 0
-
-
 COMMANDS = {"convert": ["convert"], "export": ["export", "--format", "coreml", "--target", "iOS18"]}
 
 
 def accelc_figures(accelc, folder, scheme, command):
     """Wall seconds, processor seconds and peak private megabytes of one conversion or export that no cache helps."""
-    peak, before = 0, resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as scratch:
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            [accelc, *COMMANDS[command], folder, "--shape", "batch=1,sequence=128", "--compress", scheme, "--no-cache", "--quiet",
-             "-o", f"{scratch}/minilm"])
-        while process.poll() is None:
-            peak = max(peak, private_megabytes(process))
-            time.sleep(0.002)
-        seconds = time.perf_counter() - start
-    if process.returncode:
-        sys.exit(f"accelc {command} failed with exit code {process.returncode}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, peak
+        seconds, used, peak, _ = measured([
+            accelc, *COMMANDS[command], folder, "--shape", "batch=1,sequence=128", "--compress", scheme, "--no-cache", "--quiet",
+            "-o", f"{scratch}/minilm"])
+        return seconds, used, peak / 2**20
 
 
 def main(accelc, minilm, rounds=3):
