@@ -60,7 +60,12 @@ def without_output(command):
 
 def run_share(command, number, count):
     """Runs on a worker. Returns the line that the tool prints."""
-    done = subprocess.run([*command, "--shard", f"{number}/{count}", "--progress", "none"], capture_output=True, text=True, errors="replace")
+    share = [*command, "--shard", f"{number}/{count}", "--progress", "none"]
+    try:
+        done = subprocess.run(share, capture_output=True, text=True, errors="replace")
+    except OSError as error:
+        # Else it would pass for a lost connection.
+        raise ShareFailed(3, str(error)) from None
     if done.returncode != 0:
         raise ShareFailed(done.returncode, done.stderr.strip())
     return done.stdout.strip()
@@ -88,8 +93,6 @@ def main():
     import distributed
     from distributed.client import FutureCancelledError
 
-    # Workers that do not have this file import nothing of it.
-    distributed.worker.logger.setLevel("ERROR")
     command = without_output(found.command)
     for attempt in range(found.restarts + 1):
         try:
