@@ -53,7 +53,7 @@ struct AIFFReader {
         guard let format else { throw end }
         let needed = format.frames * format.channels * format.encoding.byteCount
         guard needed > 0 else {
-            return Sound(samples: [], channelCount: format.channels, sampleRate: format.rate)
+            return Sound(frames: [], channelCount: format.channels, sampleRate: format.rate)
         }
         guard let samples else {
             throw FormatError(file: file, location: end.location, reason: "there are no samples")
@@ -64,7 +64,7 @@ struct AIFFReader {
                 reason: "\(format.frames) frames have \(needed) bytes, but the chunk has \(samples.content.count)")
         }
         return Sound(
-            samples: try format.encoding.decoded(samples.content[0..<needed], file: file, offset: samples.offset),
+            frames: try format.encoding.decoded(samples.content[0..<needed], file: file, offset: samples.offset),
             channelCount: format.channels, sampleRate: format.rate)
     }
 

@@ -148,14 +148,15 @@ extension FourierTransform.Stage {
     func run(_ from: ComplexLanes, _ to: ComplexLanes) {
         twiddles.withUnsafeBufferPointer { twiddles in
             for group in 0..<groups {
-                let factors = twiddles.baseAddress.map { $0 + group * (radix - 1) }
+                guard let start = twiddles.baseAddress else { continue }
+                let factors = start + group * (radix - 1)
                 let (source, target) = (
                     from.advanced(by: group * stride), to.advanced(by: group * radix * stride)
                 )
                 switch radix {
-                case 2: pairs(source, target, factors![0])
-                case 4: quads(source, target, factors!)
-                default: odd(source, target, factors!)
+                case 2: pairs(source, target, factors[0])
+                case 4: quads(source, target, factors)
+                default: odd(source, target, factors)
                 }
             }
         }

@@ -21,7 +21,7 @@ public struct LogMelSpectrogram: Sendable {
     public init(bandCount: Int = 80, sampleRate: Int = 16_000, frameLength: Int = 400, hop: Int = 160) {
         let (bandCount, sampleRate, hop) = (max(bandCount, 1), max(sampleRate, 1), max(hop, 1))
         (self.bandCount, self.sampleRate, self.hop) = (bandCount, sampleRate, hop)
-        spectrogram = Spectrogram(window: Spectrogram.hann(max(frameLength, 1)), hop: hop)
+        spectrogram = Spectrogram(frameLength: frameLength, hop: hop)
         filters = MelFilters(
             bands: bandCount, frequencyCount: spectrogram.frequencyCount, sampleRate: Double(sampleRate),
             // That of the extractor, whatever the rate is.

@@ -10,11 +10,19 @@ public struct Sound: Equatable, Sendable {
     public let samples: [Float]
 
     /// Creates a sound.
-    /// - Precondition: the samples are whole frames, and the rate is positive.
-    public init(samples: [Float], channelCount: Int = 1, sampleRate: Int) {
-        precondition(channelCount > 0 && sampleRate > 0, "a sound needs a channel and a rate")
-        precondition(samples.count.isMultiple(of: channelCount), "the samples of a sound are not whole frames")
-        (self.samples, self.channelCount, self.sampleRate) = (samples, channelCount, sampleRate)
+    /// - Throws: `RequestError` unless the number of channels and the rate are positive and the samples are whole frames.
+    public init(samples: [Float], channelCount: Int = 1, sampleRate: Int) throws(RequestError) {
+        guard channelCount > 0, sampleRate > 0, samples.count.isMultiple(of: channelCount) else {
+            throw RequestError(
+                "sound: expected whole frames of a positive rate, found \(samples.count) samples of \(channelCount) channels at \(sampleRate) Hz"
+            )
+        }
+        self.init(frames: samples, channelCount: channelCount, sampleRate: sampleRate)
+    }
+
+    /// Creates a sound of whole frames, with a positive rate.
+    init(frames: [Float], channelCount: Int = 1, sampleRate: Int) {
+        (samples, self.channelCount, self.sampleRate) = (frames, channelCount, sampleRate)
     }
 
     /// Reads a WAVE, AIFF or AIFF-C file.
@@ -54,7 +62,7 @@ public struct Sound: Equatable, Sendable {
             }
             count = frameCount
         }
-        return Sound(samples: mixed, sampleRate: sampleRate)
+        return Sound(frames: mixed, sampleRate: sampleRate)
     }
 
     /// The same sound at another rate, by the filter of `Resampler`.
@@ -62,7 +70,7 @@ public struct Sound: Equatable, Sendable {
     public func resampled(to rate: Int) throws(RequestError) -> Sound {
         guard rate != sampleRate else { return self }
         let resampler = try Resampler(from: sampleRate, to: rate)
-        guard channelCount > 1 else { return Sound(samples: resampler.resample(samples), sampleRate: rate) }
+        guard channelCount > 1 else { return Sound(frames: resampler.resample(samples), sampleRate: rate) }
         let channels = (0..<channelCount).map { channel in
             resampler.resample(stride(from: channel, to: samples.count, by: channelCount).map { samples[$0] })
         }
@@ -71,7 +79,7 @@ public struct Sound: Equatable, Sendable {
         for (channel, values) in channels.enumerated() {
             for frame in 0..<frames { joined[frame * channelCount + channel] = values[frame] }
         }
-        return Sound(samples: joined, channelCount: channelCount, sampleRate: rate)
+        return Sound(frames: joined, channelCount: channelCount, sampleRate: rate)
     }
 }
 

@@ -7,16 +7,15 @@ package struct Spectrogram: Sendable {
     private let window: [Float]
     private let transform: RealTransform
 
-    /// - Parameter window: the factors of a frame's samples.
-    /// - Precondition: the window is not empty, and the hop is positive.
-    package init(window: [Float], hop: Int) {
-        precondition(!window.isEmpty && hop > 0, "a spectrogram needs a window and a hop")
-        (frameLength, self.hop, self.window) = (window.count, hop, window)
-        transform = RealTransform(window.count)
+    /// Creates a transform with Hann windows. Numbers below 1 count as 1.
+    package init(frameLength: Int, hop: Int) {
+        (self.frameLength, self.hop) = (max(frameLength, 1), max(hop, 1))
+        window = Self.hann(self.frameLength)
+        transform = RealTransform(self.frameLength)
     }
 
     /// The periodic Hann window (Harris 1978); that of one sample is 1, as torch has it.
-    package static func hann(_ count: Int) -> [Float] {
+    private static func hann(_ count: Int) -> [Float] {
         guard count > 1 else { return [Float](repeating: 1, count: count) }
         return (0..<count).map { Float(0.5 - 0.5 * cos(2 * Double.pi * Double($0) / Double(count))) }
     }

@@ -102,7 +102,7 @@ struct WaveReader {
             }
         }
         return Sound(
-            samples: try format.encoding.decoded(try reader.bytes(size), file: file, offset: start),
+            frames: try format.encoding.decoded(try reader.bytes(size), file: file, offset: start),
             channelCount: format.channels, sampleRate: format.rate)
     }
 

@@ -1,9 +1,10 @@
-import AccelAudio
 import AccelByteIO
 import AccelFrontEnds
 import AccelTensors
 import TestSupport
 import Testing
+
+@testable import AccelAudio
 
 @Suite("Features of sound by preprocessor_config.json")
 struct AudioFeaturesTests {
@@ -78,8 +79,8 @@ struct AudioFeaturesTests {
 
     @Test("A sound becomes samples of one channel at the model's rate")
     func samples() throws {
-        let sound = Sound(samples: [1, 0, 1, 0], channelCount: 2, sampleRate: 16000)
+        let sound = Sound(frames: [1, 0, 1, 0], channelCount: 2, sampleRate: 16000)
         #expect(try AudioFeatures().samples(of: sound) == [0.5, 0.5])
-        #expect(try AudioFeatures().samples(of: Sound(samples: [0, 0], sampleRate: 8000)).count == 4)
+        #expect(try AudioFeatures().samples(of: Sound(frames: [0, 0], sampleRate: 8000)).count == 4)
     }
 }

@@ -31,18 +31,26 @@ struct SoundFileTests {
     @Test("A written file reads back", arguments: Sound.WaveSamples.allCases)
     func written(_ samples: Sound.WaveSamples) throws {
         // Multiples of 1/128 are exact in every encoding; an odd number of bytes is padded.
-        let sound = Sound(samples: [0, 0.5, -1, 127 / 128, -0.25], sampleRate: 24000)
+        let sound = Sound(frames: [0, 0.5, -1, 127 / 128, -0.25], sampleRate: 24000)
         let bytes = try sound.wave(samples)
         #expect(bytes.count.isMultiple(of: 2))
         #expect(try Sound(bytes, file: "written.wav") == sound)
     }
 
+    @Test("Samples that are not whole frames of a positive rate are an error")
+    func invalid() throws {
+        #expect(try Sound(samples: [1, 2], channelCount: 2, sampleRate: 1).frameCount == 1)
+        for (channels, rate) in [(0, 1), (-1, 1), (2, 0), (2, -1), (3, 1)] {
+            #expect(throws: RequestError.self) { try Sound(samples: [1, 2], channelCount: channels, sampleRate: rate) }
+        }
+    }
+
     @Test("Integers are rounded to even and clipped")
     func rounding() throws {
-        let sound = Sound(samples: [2, -2, 0.5 / 32768, 1.5 / 32768, 1, .nan], sampleRate: 8000)
+        let sound = Sound(frames: [2, -2, 0.5 / 32768, 1.5 / 32768, 1, .nan], sampleRate: 8000)
         let read = try Sound(try sound.wave(.int16), file: "x")
         #expect(read.samples == [32767, -32768, 0, 2, 32767, 0].map { $0 / 32768 })
-        let float = try Sound(Sound(samples: [2, -3.5], channelCount: 2, sampleRate: 8000).wave(.float32), file: "x")
+        let float = try Sound(Sound(frames: [2, -3.5], channelCount: 2, sampleRate: 8000).wave(.float32), file: "x")
         #expect(float.samples == [2, -3.5])
     }
 
@@ -57,8 +65,8 @@ struct SoundFileTests {
 
     @Test("The mean of the channels is mono")
     func mono() {
-        let sound = Sound(samples: [1, 0, -0.5, 0.25], channelCount: 2, sampleRate: 8000)
-        #expect(sound.mono == Sound(samples: [0.5, -0.125], sampleRate: 8000))
+        let sound = Sound(frames: [1, 0, -0.5, 0.25], channelCount: 2, sampleRate: 8000)
+        #expect(sound.mono == Sound(frames: [0.5, -0.125], sampleRate: 8000))
         #expect(sound.mono.mono == sound.mono)
     }
 }

@@ -206,7 +206,11 @@ struct PatternMatcher: ~Copyable {
                         current = step.b
                     }
                 case .boundary:
-                    if holds(PatternNode.Boundary(rawValue: step.a)!, offset) { current += 1 } else { hasFailed = true }
+                    if let boundary = PatternNode.Boundary(rawValue: step.a), holds(boundary, offset) {
+                        current += 1
+                    } else {
+                        hasFailed = true
+                    }
                 case .dispatch:
                     let entry = offset == text.count ? 129 : min(Int(text[offset]), 128)
                     current = tables[Int(step.a) * 130 + entry]

@@ -228,10 +228,14 @@ struct PatternCompiler {
                     }
                     if isPossible { mask |= 1 << UInt64(index) }
                 }
-                if chains[mask] == nil {
-                    chains[mask] = try chain(bodies.indices.filter { mask >> UInt64($0) & 1 == 1 }.map { bodies[$0] })
+                let first: Int32
+                if let known = chains[mask] {
+                    first = known
+                } else {
+                    first = try chain(bodies.indices.filter { mask >> UInt64($0) & 1 == 1 }.map { bodies[$0] })
+                    chains[mask] = first
                 }
-                program.tables[table + entry] = chains[mask]!
+                program.tables[table + entry] = first
             }
         }
         for jump in jumps { program.instructions[jump].a = here }

@@ -1,11 +1,13 @@
 /// The sets of scalars that patterns name: `\p{L}`, `\p{Han}`, `[:digit:]`.
 enum PatternProperties {
+    /// Decimal digits of all scripts, general category Nd.
+    static let digits = UnicodeData.category("Nd") ?? ScalarRanges()
     static let hexadecimal = ScalarRanges([0x30..<0x3A, 0x41..<0x47, 0x61..<0x67])
 
     /// Returns the scalars of a category, a script, or a class such as `alnum`; nil for another name.
     static func named(_ name: String) -> ScalarRanges? {
         func union(_ categories: String...) -> ScalarRanges {
-            categories.reduce(ScalarRanges()) { $0.union(UnicodeData.category($1)!) }
+            categories.compactMap { UnicodeData.category($0) }.reduce(ScalarRanges()) { $0.union($1) }
         }
         let plain = UnicodeData.plain(name[...])
         let long = [
@@ -17,7 +19,7 @@ enum PatternProperties {
         ]
         switch plain {
         case "space": return UnicodeData.whiteSpaceRanges
-        case "digit": return union("Nd")
+        case "digit": return digits
         case "word": return UnicodeData.patternWordRanges
         case "cntrl": return union("Cc")
         case "punct":

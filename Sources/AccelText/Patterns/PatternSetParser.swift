@@ -29,8 +29,8 @@ struct PatternSetParser {
         switch scalar {
         case "s": return (UnicodeData.whiteSpaceRanges, true)
         case "S": return (UnicodeData.whiteSpaceRanges.inverted(), true)
-        case "d": return (UnicodeData.category("Nd")!, true)
-        case "D": return (UnicodeData.category("Nd")!.inverted(), true)
+        case "d": return (PatternProperties.digits, true)
+        case "D": return (PatternProperties.digits.inverted(), true)
         case "w": return (UnicodeData.patternWordRanges, true)
         case "W": return (UnicodeData.patternWordRanges.inverted(), true)
         case "h": return (PatternProperties.hexadecimal, true)

@@ -3,7 +3,7 @@ import AccelByteIO
 /// A step that cuts text into pieces for the model.
 indirect enum PreTokenizer: Sendable {
     case bert
-    case byteLevel(addsPrefixSpace: Bool, splits: Bool)
+    case byteLevel(addsPrefixSpace: Bool, words: Pattern?)
     case delimiter(UInt32)
     case digits(individual: Bool)
     case fixedLength(Int)
@@ -22,11 +22,11 @@ indirect enum PreTokenizer: Sendable {
         case .bert:
             Self.split(&text, .removed, UnicodeData.whiteSpace)
             Self.split(&text, .isolated, UnicodeData.punctuation)
-        case .byteLevel(let addsPrefixSpace, let splits):
+        case .byteLevel(let addsPrefixSpace, let words):
             if addsPrefixSpace { Self.prefix(&text, [0x20]) }
-            if splits {
+            if let words {
                 text.split(.isolated) { bytes, splitter in
-                    Self.words.matches(in: bytes, &scratch) { splitter.match($0) }
+                    words.matches(in: bytes, &scratch) { splitter.match($0) }
                 }
             }
             if mapsBytes { Self.mapBytes(&text) }
@@ -70,7 +70,6 @@ indirect enum PreTokenizer: Sendable {
     /// The pattern of GPT-2.
     static let wordExpression =
         #"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"#
-    private static let words = try! Pattern(expression: wordExpression, .init(nil, file: "", path: ""))
 
     private static func split(_ text: inout PieceText, _ behavior: SplitBehavior, _ set: ScalarSet) {
         split(&text, behavior) { set.contains($0) }

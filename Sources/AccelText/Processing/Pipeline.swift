@@ -38,12 +38,12 @@ struct Pipeline: Sendable {
     ) {
         let part = UnsafeBufferPointer(rebasing: text[range])
         let start = work.pieces.bytes.count
-        if token >= 0 || normalizer == nil || normalizer!.leavesASCII(part) {
-            work.pieces.append(original: part, origin: range.lowerBound)
-        } else {
+        if token < 0, let normalizer, !normalizer.leavesASCII(part) {
             work.scalars.assign(part, base: range.lowerBound, tracksOrigins: work.pieces.tracksOrigins)
-            normalizer!.apply(to: &work.scalars, &work.patterns)
+            normalizer.apply(to: &work.scalars, &work.patterns)
             work.pieces.append(work.scalars)
+        } else {
+            work.pieces.append(original: part, origin: range.lowerBound)
         }
         let end = work.pieces.bytes.count
         guard start < end else { return }

@@ -45,7 +45,9 @@ struct ComponentReader {
         case "ByteLevel":
             let splits = field["use_regex"]
             return .byteLevel(
-                addsPrefixSpace: try field["add_prefix_space"].bool(), splits: splits.exists ? try splits.bool() : true)
+                addsPrefixSpace: try field["add_prefix_space"].bool(),
+                words: try !splits.exists || splits.bool()
+                    ? Pattern(expression: PreTokenizer.wordExpression, field) : nil)
         case "CharDelimiterSplit", "Delimiter": return .delimiter(try scalar(field["delimiter"]))
         case "Digits": return .digits(individual: try field["individual_digits"].bool())
         case "FixedLength":

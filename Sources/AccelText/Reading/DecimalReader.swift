@@ -74,5 +74,5 @@ struct DecimalReader {
         return isNegative ? -value : value
     }
 
-    private static let powers: [Double] = (0...308).map { Double("1e\($0)")! }
+    private static let powers: [Double] = (0...308).compactMap { Double("1e\($0)") }
 }

@@ -163,7 +163,7 @@ public struct GGUFVocabulary: Sendable {
             addedTokens: AddedTokens(added, normalizer: nil),
             normalizer: normalizers.isEmpty ? nil : .sequence(normalizers),
             preTokenizer: .sequence(
-                splits + (rule.isByteLevel ? [.byteLevel(addsPrefixSpace: prefix, splits: false)] : [])),
+                splits + (rule.isByteLevel ? [.byteLevel(addsPrefixSpace: prefix, words: nil)] : [])),
             model: .bpe(BPEModel(vocabulary, MergeTable(reader.merges), options)),
             postProcessor: try around(start: rule.addsStart && startToken != nil, end: false),
             decoder: rule.isByteLevel

@@ -133,8 +133,10 @@ struct TokenizerFolder {
             isQwen
             ? .sequence([
                 .split(try Pattern(expression: SplitExpressions.qwen2, field), .isolated, inverted: false),
-                .byteLevel(addsPrefixSpace: prefix, splits: false),
-            ]) : .byteLevel(addsPrefixSpace: prefix, splits: true)
+                .byteLevel(addsPrefixSpace: prefix, words: nil),
+            ])
+            : .byteLevel(
+                addsPrefixSpace: prefix, words: try Pattern(expression: PreTokenizer.wordExpression, field))
         var options = BPEModel.Options()
         options.unknownToken = vocabulary.find(unknown) >= 0 && !isQwen ? unknown : nil
         return Pipeline(
