@@ -13,6 +13,7 @@ tests() { # name, then flags of the build; each kind keeps its own build folder,
     swift test --skip-build --disable-xctest --scratch-path "$scratch" "$@"
 }
 
+warnings=(-Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror)
 if [ $# = 0 ]; then set -- format layers docs traps kernels release address thread fuzz api consumer libaccel; fi
 for step; do
     echo "== $step"
@@ -34,7 +35,7 @@ for step; do
     traps) scripts/check_traps.sh ;;
     kernels) scripts/kernels.sh ;;
     release)
-        tests release -c release -Xswiftc -enable-testing -Xswiftc -warnings-as-errors -Xcc -Wall -Xcc -Wextra -Xcc -Werror
+        swift build -c release --product accelc --scratch-path .build/check-release "${warnings[@]}"
         if [ "$(uname -m)" = x86_64 ] && command -v objdump >/dev/null; then
             python3 scripts/stack_objects.py .build/check-release/release/accelc
         else
@@ -45,7 +46,7 @@ for step; do
     # code that its standard leaves undefined ends the program, whatever an optimiser would make of it.
     address)
         LSAN_OPTIONS=suppressions=$PWD/scripts/leaks.txt:print_suppressions=0 tests address -c release -Xswiftc -enable-testing \
-            --sanitize address -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
+            "${warnings[@]}" --sanitize address -Xcc -fsanitize=undefined -Xcc -fsanitize-trap=undefined
         ;;
     # Each process under the thread sanitizer sleeps for a second at its end, unless told not to; the tests start many.
     thread) TSAN_OPTIONS=suppressions=$PWD/scripts/races.txt:atexit_sleep_ms=0 tests thread -c release -Xswiftc -enable-testing --sanitize thread ;;
