@@ -10,7 +10,7 @@ package struct BlockScaledCodes: Sendable {
         case biased
         /// The code in two's complement.
         case signed
-        /// An entry of a table.
+        /// An entry of a table. (The runtime has a product for four bits; weights with other tables are decoded row by row.)
         case table([Float])
         /// A number of float8, of type e5m2 or else e4m3.
         case float8(isE5M2: Bool)

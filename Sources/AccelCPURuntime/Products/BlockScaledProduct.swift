@@ -15,6 +15,11 @@ struct BlockScaledProduct: VectorProduct {
     init?(_ weight: StoredWeight) {
         guard let codec = weight.tensor.codec as? any BlockScaledCodec else { return nil }
         (self.weight, self.codec, codes) = (weight, codec, codec.blockScaledCodes(weight.shape))
+        switch codes.values {
+        // Their kernels read four bits.
+        case .table, .signed: guard codes.bits == 4 else { return nil }
+        case .biased, .float8: break
+        }
         byteCodes = ByteCodes(bits: codes.bits, count: weight.columns)
     }
 
