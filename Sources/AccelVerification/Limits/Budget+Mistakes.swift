@@ -48,7 +48,7 @@ extension Budget {
         let file = Files.name(of: file)
         let unmeasured = resources.filter { limit in
             measured.contains(limit.resource)
-                && !report.sizes.contains { $0.origin == SizeFinding.budget && $0.what == limit.resource.rawValue }
+                && !report.limits.contains { $0.origin == LimitFinding.budget && $0.what == limit.resource.rawValue }
         }
         let idle = lists(report, stages).filter { stages.contains($0.stage) }.flatMap { list in
             list.patterns.indices.filter { !list.isUsed($0) }.map { index in

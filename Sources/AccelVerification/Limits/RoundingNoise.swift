@@ -118,7 +118,7 @@ extension Tolerance {
         guard limit < sqnr else { return self }
         return Tolerance(
             sqnr: limit,
-            origin: "4 x the noise of \(arithmetic) arithmetic, measured at \(Figure.decibels(noise.sqnr)) dB")
+            origin: "4 x the noise of \(arithmetic) arithmetic, measured at \(FigureText.decibels(noise.sqnr)) dB")
     }
 
     /// Returns the limit for the outputs of a lossy model: the loss that its reference has on the same inputs.
@@ -128,7 +128,7 @@ extension Tolerance {
         guard let sqnr, limit < sqnr else { return self }
         var tolerance = self
         tolerance.sqnr = limit
-        tolerance.origin = "4 x the loss of the reference with the stored weights, \(Figure.decibels(loss.sqnr)) dB"
+        tolerance.origin = "4 x the loss of the reference with the stored weights, \(FigureText.decibels(loss.sqnr)) dB"
         return tolerance
     }
 }

@@ -15,7 +15,7 @@ extension Tolerance {
         let floor = max(noise, rms * roundingUnit)
         return Tolerance(
             maximumError: noiseFactor * floor,
-            origin: "4 x the float32 noise of \(Figure.small(floor)) that \(origin) states")
+            origin: "4 x the float32 noise of \(FigureText.small(floor)) that \(origin) states")
     }
 
     /// The limit against another framework's float32 result whose noise is unknown.

@@ -1,6 +1,6 @@
 public import AccelByteIO
 
-/// The limits of a comparison. Only these metrics can pass or fail one. No default limits cosine similarity, because it
+/// The limits of a comparison. Only these metrics can pass or fail one. No default limit of a tensor is on cosine similarity, because it
 /// ignores scale: a weight divided by two has a cosine of 1. A budget may, for embeddings that are compared by it.
 public struct Tolerance: Equatable, Sendable {
     /// The signal-to-quantisation-noise ratio in dB, at least.
@@ -45,19 +45,19 @@ public struct Tolerance: Equatable, Sendable {
         }
         var reasons: [String] = []
         if let limit = maximumError, !(metrics.maximumError <= limit) {
-            let (value, limit) = Figure.apart(metrics.maximumError, limit, Figure.small)
+            let (value, limit) = FigureText.apart(metrics.maximumError, limit, FigureText.small)
             reasons.append("max abs \(value) > \(limit)")
         }
         if let limit = sqnr, !(metrics.sqnr >= limit) {
-            let (value, limit) = Figure.apart(metrics.sqnr, limit, Figure.decibels)
+            let (value, limit) = FigureText.apart(metrics.sqnr, limit, FigureText.decibels)
             reasons.append("SQNR \(value) dB < \(limit) dB")
         }
         if let limit = relativeL2, !(metrics.relativeL2 <= limit) {
-            let (value, limit) = Figure.apart(metrics.relativeL2, limit, Figure.small)
+            let (value, limit) = FigureText.apart(metrics.relativeL2, limit, FigureText.small)
             reasons.append("relative L2 \(value) > \(limit)")
         }
         if let limit = cosine, !(metrics.cosine >= limit) {
-            let (value, limit) = Figure.apart(metrics.cosine, limit) { NumberText.fixed($0, digits: 6 + $1) }
+            let (value, limit) = FigureText.apart(metrics.cosine, limit) { NumberText.fixed($0, digits: 6 + $1) }
             reasons.append("cosine \(value) < \(limit)")
         }
         return reasons.isEmpty ? nil : reasons.joined(separator: ", ")
@@ -66,12 +66,12 @@ public struct Tolerance: Equatable, Sendable {
     /// The limits as text, e.g. `none`, or `SQNR >= 100.0 dB, max abs <= 6.7e-06`.
     public var summary: String {
         var parts: [String] = []
-        if let sqnr { parts.append("SQNR >= \(Figure.whole(sqnr, Figure.decibels)) dB") }
+        if let sqnr { parts.append("SQNR >= \(FigureText.whole(sqnr, FigureText.decibels)) dB") }
         if let maximumError {
-            parts.append(maximumError == 0 ? "equal" : "max abs <= \(Figure.small(maximumError))")
+            parts.append(maximumError == 0 ? "equal" : "max abs <= \(FigureText.small(maximumError))")
         }
-        if let relativeL2 { parts.append("relative L2 <= \(Figure.small(relativeL2))") }
-        if let cosine { parts.append("cosine >= \(Figure.whole(cosine, Figure.cosine))") }
+        if let relativeL2 { parts.append("relative L2 <= \(FigureText.small(relativeL2))") }
+        if let cosine { parts.append("cosine >= \(FigureText.whole(cosine, FigureText.cosine))") }
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }
 

@@ -46,7 +46,7 @@ struct SizeChart: Chart {
             let y = Double(index) * line
             let name = bar.name.count > letters ? "…" + bar.name.suffix(letters - 1) : bar.name
             let length = max(Double(bar.source), Double(bar.stored)) * scale
-            let text = "\(Figure.bytes(bar.stored)) of \(Figure.bytes(bar.source))"
+            let text = "\(FigureText.bytes(bar.stored)) of \(FigureText.bytes(bar.source))"
             func rectangle(_ bytes: Int, _ style: String) -> String {
                 SVG.rectangle(left, y + top, max(Double(bytes) * scale, 1), 14, style, corner: [("rx", "2")])
             }
@@ -104,7 +104,7 @@ struct HistogramChart: Chart {
             let share = Double(bar.count) / Double(max(distribution.count, 1)) * 100
             let y = plot.y(share)
             let name = label(bar.exponent)
-            let text = "\(name): \(Wording.grouped(bar.count)) elements, \(Figure.fixed(share, digits: 2)) %"
+            let text = "\(name): \(Wording.grouped(bar.count)) elements, \(FigureText.fixed(share, digits: 2)) %"
             return SVG.rectangle(
                 center(index) - slot * 0.4, y, slot * 0.8, plot.top + plot.innerHeight - y, "stored", SVG.title(text))
                 + (labelled.contains(index)

@@ -117,8 +117,8 @@ public struct TogetherFinding: Sendable {
     public let sqnr: Double
 }
 
-/// A limit of the budget or of a device's profile on a size, memory or speed, for the whole package.
-public struct SizeFinding: Sendable {
+/// A limit of the budget or of a device's profile on a figure of the whole package: a size, memory, speed, or quality on a text.
+public struct LimitFinding: Sendable {
     /// e.g. `bits per weight`
     public let what: String
     /// The limit is the least value that is allowed.
@@ -176,6 +176,6 @@ public struct SizeFinding: Sendable {
     }
 
     private func figure(_ value: Double) -> String {
-        Int(exactly: value).map(Wording.grouped) ?? Figure.fixed(value, digits: 3)
+        Int(exactly: value).map(Wording.grouped) ?? FigureText.fixed(value, digits: 3)
     }
 }

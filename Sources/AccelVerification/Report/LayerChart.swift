@@ -48,7 +48,7 @@ struct LayerChart: Chart {
             let (from, to) = (edge(group.calls.lowerBound), edge(group.calls.upperBound))
             let worst = rows[group.calls].min { $0.injected.sqnr < $1.injected.sqnr }
             let text = worst.map {
-                "\(group.name): worst is \($0.label), injected \(Figure.decibels($0.injected.sqnr)) dB"
+                "\(group.name): worst is \($0.label), injected \(FigureText.decibels($0.injected.sqnr)) dB"
             }
             return SVG.rectangle(
                 from, plot.top, to - from, plot.innerHeight, index % 2 == 1 ? "band" : "bare",
@@ -87,9 +87,9 @@ struct LayerChart: Chart {
     private func dots(_ plot: Plot) -> String {
         let radius = plot.innerWidth / Double(max(rows.count, 1)) < 5 ? 2.0 : 3.0
         return rows.enumerated().map { index, row in
-            let propagated = row.propagated.map { Figure.decibels($0.sqnr) } ?? "-"
+            let propagated = row.propagated.map { FigureText.decibels($0.sqnr) } ?? "-"
             let text =
-                "\(row.label) (\(row.kind)): injected \(Figure.decibels(row.injected.sqnr)) dB, "
+                "\(row.label) (\(row.kind)): injected \(FigureText.decibels(row.injected.sqnr)) dB, "
                 + "propagated \(propagated) dB"
             return XML.element(
                 "circle",

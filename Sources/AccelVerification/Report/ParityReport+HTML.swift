@@ -63,15 +63,15 @@ extension ParityReport {
             storedElements == 0
             ? []
             : [
-                (Figure.bytes(storedBytes), "stored weights"),
-                (Figure.fixed(bitsPerWeight, digits: 2), "bits per weight"),
+                (FigureText.bytes(storedBytes), "stored weights"),
+                (FigureText.fixed(bitsPerWeight, digits: 2), "bits per weight"),
             ]
         if !weights.isEmpty {
             let all = weightMetrics
-            cells.append(("\(Figure.decibels(all.sqnr))\(all.isExact ? "" : " dB")", "SQNR of all weights"))
+            cells.append(("\(FigureText.decibels(all.sqnr))\(all.isExact ? "" : " dB")", "SQNR of all weights"))
         }
         if let worst = outputs.filter({ $0.stage == .outputs }).map(\.metrics.sqnr).min() {
-            cells.append(("\(Figure.decibels(worst))\(worst.isFinite ? " dB" : "")", "SQNR of the worst output"))
+            cells.append(("\(FigureText.decibels(worst))\(worst.isFinite ? " dB" : "")", "SQNR of the worst output"))
         }
         cells.append(("\(failures.count)", failures.count == 1 ? "failure" : "failures"))
         cells.append(("\(notCompared.count)", "not compared"))
@@ -80,10 +80,10 @@ extension ParityReport {
     }
 
     private var sizeSection: String {
-        guard !sizes.isEmpty else { return "" }
+        guard !limits.isEmpty else { return "" }
         var table = HTMLTable("limit", "")
-        for size in sizes { table.add([.text(size.summary), .state(size.failure.map { _ in "failed" })]) }
-        return "<h2>Limits of size, memory and speed</h2>\n" + table.html
+        for limit in limits { table.add([.text(limit.summary), .state(limit.failure.map { _ in "failed" })]) }
+        return "<h2>Limits of the whole package</h2>\n" + table.html
     }
 
     private var qualitySection: String {
@@ -182,9 +182,9 @@ extension ParityReport {
             let (row, metrics) = (line.row, line.row.metrics)
             table.add([
                 .name(line.title), .text("\(row.stage.code) \(row.reference.rawValue)"),
-                .number(Figure.decibels(metrics.sqnr)), .number(Figure.decibels(metrics.psnr)),
-                .number(Figure.small(metrics.largestError)), .number(Figure.small(metrics.percentile999)),
-                .number(Figure.small(metrics.relativeL2)), .number(Figure.cosine(metrics.cosine)),
+                .number(FigureText.decibels(metrics.sqnr)), .number(FigureText.decibels(metrics.psnr)),
+                .number(FigureText.small(metrics.largestError)), .number(FigureText.small(metrics.percentile999)),
+                .number(FigureText.small(metrics.relativeL2)), .number(FigureText.cosine(metrics.cosine)),
                 .text("\(row.tolerance.summary) (\(row.tolerance.origin))"), .state(line.failure),
             ])
         }
@@ -262,8 +262,10 @@ extension ParityReport {
             for row in weights {
                 table.add([
                     .name(row.name), .text(row.shape.description), .text(row.codec),
-                    .number(Figure.fixed(row.bitsPerWeight, digits: 2)), .number(Figure.decibels(row.metrics.sqnr)),
-                    .number(Figure.small(row.metrics.relativeL2)), .number(Figure.small(row.metrics.maximumError)),
+                    .number(FigureText.fixed(row.bitsPerWeight, digits: 2)),
+                    .number(FigureText.decibels(row.metrics.sqnr)),
+                    .number(FigureText.small(row.metrics.relativeL2)),
+                    .number(FigureText.small(row.metrics.maximumError)),
                     .text(row.tolerance.summary), .state(row.failure),
                 ])
             }
@@ -274,8 +276,8 @@ extension ParityReport {
             for row in operators {
                 table.add([
                     .name(title(of: row)), .text(row.kind), .text(row.shape.description),
-                    .number(Figure.decibels(row.kernel.sqnr)), .number(Figure.decibels(row.injected.sqnr)),
-                    .number(row.propagated.map { Figure.decibels($0.sqnr) } ?? "-"), .state(row.failure),
+                    .number(FigureText.decibels(row.kernel.sqnr)), .number(FigureText.decibels(row.injected.sqnr)),
+                    .number(row.propagated.map { FigureText.decibels($0.sqnr) } ?? "-"), .state(row.failure),
                 ])
             }
             if let samplingWords {

@@ -36,7 +36,7 @@ extension ParityReport {
                 "bytes": .integer(Int64(storedBytes)), "elements": .integer(Int64(storedElements)),
                 "bitsPerWeight": .figure(bitsPerWeight),
                 "limits": .array(
-                    sizes.map {
+                    limits.map {
                         .object(
                             [
                                 .init("what", .string($0.what)), .init("value", .figure($0.value)),
@@ -73,7 +73,7 @@ extension ParityReport {
         ]
     }
 
-    /// The stages that ran, and the limits of sizes as one more.
+    /// The stages that ran, and the limits of the whole package as one more.
     private var stagesJSON: [JSON] {
         func row(_ code: String, _ title: String, _ comparisons: Int, _ failures: Int) -> JSON {
             [
@@ -81,9 +81,9 @@ extension ParityReport {
                 "failures": .integer(Int64(failures)),
             ]
         }
-        let limits = row("limits", "limits", sizes.count, sizes.count { $0.failure != nil })
+        let ofLimits = row("limits", "limits", limits.count, limits.count { $0.failure != nil })
         return stages.map { row($0.code, $0.title, comparisons(in: $0), failures(in: $0)) }
-            + (sizes.isEmpty ? [] : [limits])
+            + (limits.isEmpty ? [] : [ofLimits])
     }
 }
 

@@ -58,8 +58,8 @@ extension ParityReport {
                 value = measured?.ratio
             }
             if let value {
-                sizes.append(
-                    SizeFinding(limit.resource, value: value, limit: limit.limit, at: place, measured: measured))
+                self.limits.append(
+                    LimitFinding(limit.resource, value: value, limit: limit.limit, at: place, measured: measured))
             }
         }
     }
@@ -71,8 +71,8 @@ extension ParityReport {
         let own = budget?.quality ?? []
         for figure in quality.figures where !own.contains(where: { $0.kind == figure.kind }) {
             guard let limit = figure.kind.usualLimit else { continue }
-            sizes.append(
-                SizeFinding(
+            limits.append(
+                LimitFinding(
                     figure.kind.title, isLeast: figure.kind.isLeast, value: figure.value, limit: limit,
                     origin: "the usual limits of quality"))
         }
@@ -82,8 +82,8 @@ extension ParityReport {
                     "\(budget?.file ?? ""), field quality.\(limit.kind.rawValue): the model has no such figure; it has "
                         + quality.figures.map(\.kind.rawValue).joined(separator: ", "))
             }
-            sizes.append(
-                SizeFinding(
+            limits.append(
+                LimitFinding(
                     limit.kind.title, isLeast: limit.kind.isLeast, value: value, limit: limit.limit,
                     origin: "quality.\(limit.kind.rawValue) of the budget"))
         }
@@ -92,8 +92,8 @@ extension ParityReport {
     /// Compares a package with the limits of a device.
     mutating func checkSize(_ profile: DeviceProfile, of package: AcceleratorPackage) throws {
         let footprint = try Footprint(of: package.graph, packageBytes: package.byteCount)
-        sizes += profile.limits(of: footprint).map { resource, needed, limit in
-            SizeFinding(
+        limits += profile.limits(of: footprint).map { resource, needed, limit in
+            LimitFinding(
                 resource == .package ? .packageBytes : .memoryBytes, value: Double(needed), limit: Double(limit),
                 origin: "the profile \(profile.name)")
         }

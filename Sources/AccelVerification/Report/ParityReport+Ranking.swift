@@ -23,10 +23,10 @@ extension ParityReport {
         let shown = losses.filter { loss in (worst + advised).contains { $0.name == loss.name } }
         for loss in shown {
             let part = ranksParts ? [loss.part ?? "-"] : []
-            table.add([loss.name, loss.scheme, Figure.bytes(loss.bytes)] + part + rankedFigures(loss))
+            table.add([loss.name, loss.scheme, FigureText.bytes(loss.bytes)] + part + rankedFigures(loss))
         }
         let rules = advised.compactMap(\.rule)
-        let added = Figure.bytes(advised.reduce(0) { $0 + $1.addition })
+        let added = FigureText.bytes(advised.reduce(0) { $0 + $1.addition })
         let title = "\(isEstimated ? "rules for these" : "rules that help most for their bytes") (\(added) more):"
         let notes =
             (losses.count > shown.count ? ["all \(losses.count) are ranked in the report as JSON"] : []) + rankedNotes
@@ -51,7 +51,7 @@ extension ParityReport {
     private var rankedTitles: [String] { ["dB alone", "with the rule"] }
 
     private func rankedFigures(_ loss: WeightLoss) -> [String] {
-        [Figure.decibels(loss.sqnr), loss.remedy?.sqnr.map(Figure.decibels) ?? "-"]
+        [FigureText.decibels(loss.sqnr), loss.remedy?.sqnr.map(FigureText.decibels) ?? "-"]
     }
 
     /// Some weights are by gptq, so that their figures are not those of the stored codes.

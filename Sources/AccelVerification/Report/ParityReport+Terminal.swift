@@ -25,11 +25,11 @@ extension ParityReport {
         }
         if let foreignModel { lines.append(style.bad(foreignModel)) }
         for stage in stages { lines += [""] + section(stage, width: width, style) }
-        if !sizes.isEmpty {
-            let bad = sizes.count { $0.failure != nil }
+        if !limits.isEmpty {
+            let bad = limits.count { $0.failure != nil }
             let state = bad == 0 ? style.good("passed") : style.bad("\(bad) failed")
-            lines += ["", "\(style.strong("limits of size, memory and speed")): \(state)"]
-            lines += sizes.map { $0.failure == nil ? "  \($0.summary)" : style.bad("  \($0.summary)") }
+            lines += ["", "\(style.strong("limits of the whole package")): \(state)"]
+            lines += limits.map { $0.failure == nil ? "  \($0.summary)" : style.bad("  \($0.summary)") }
         }
         if !notCompared.isEmpty {
             lines += ["", style.strong("not compared (never counted as passed)")]
@@ -71,7 +71,7 @@ extension ParityReport {
         let remarks = [
             (
                 least < recordedLimit ?? -.infinity,
-                "limits: the budget's \(Figure.decibels(least)) dB stand in place of the \(Figure.decibels(recordedLimit ?? 0)) dB that "
+                "limits: the budget's \(FigureText.decibels(least)) dB stand in place of the \(FigureText.decibels(recordedLimit ?? 0)) dB that "
                     + "rounding elsewhere has to keep"
             ),
             (
@@ -128,8 +128,8 @@ extension ParityReport {
             let tableCount = weights.count(where: \.isTable)
             let tables = tableCount == 0 ? "" : " and \(Wording.count(tableCount, "table")) of the graph"
             let what =
-                "\(Wording.count(weights.count { !$0.isTable }, "weight"))\(tables), \(Figure.bytes(storedBytes)), "
-                + "\(Figure.fixed(bitsPerWeight, digits: 2)) bits per weight"
+                "\(Wording.count(weights.count { !$0.isTable }, "weight"))\(tables), \(FigureText.bytes(storedBytes)), "
+                + "\(FigureText.fixed(bitsPerWeight, digits: 2)) bits per weight"
             return ["\(title): \(state) (\(what))"] + rowBounds.map { "  \($0)" }
                 + (weights.isEmpty ? [] : codecTable.lines(width: width))
                 + (ranking(width).isEmpty ? worstWeights(width) : [])
@@ -158,9 +158,10 @@ extension ParityReport {
             let bytes = group.reduce(0) { $0 + $1.byteCount }
             let worst = group.map(\.metrics.sqnr).min() ?? .infinity
             table.add([
-                codec, Wording.grouped(group.count), Figure.bytes(bytes),
-                Figure.fixed(Double(bytes * 8) / Double(max(all.count, 1)), digits: 2), Figure.decibels(all.sqnr),
-                Figure.decibels(worst),
+                codec, Wording.grouped(group.count), FigureText.bytes(bytes),
+                FigureText.fixed(Double(bytes * 8) / Double(max(all.count, 1)), digits: 2),
+                FigureText.decibels(all.sqnr),
+                FigureText.decibels(worst),
             ])
         }
         return table
@@ -175,8 +176,8 @@ extension ParityReport {
         ])
         for row in worst {
             table.add([
-                row.name, Figure.decibels(row.metrics.sqnr), Figure.small(row.metrics.relativeL2),
-                Figure.small(row.metrics.maximumError), row.tolerance.summary,
+                row.name, FigureText.decibels(row.metrics.sqnr), FigureText.small(row.metrics.relativeL2),
+                FigureText.small(row.metrics.maximumError), row.tolerance.summary,
             ])
         }
         return table.lines(width: width)
@@ -192,8 +193,8 @@ extension ParityReport {
         ])
         for row in worst {
             table.add([
-                title(of: row), row.kind, Figure.decibels(row.kernel.sqnr), Figure.decibels(row.injected.sqnr),
-                row.propagated.map { Figure.decibels($0.sqnr) } ?? "-",
+                title(of: row), row.kind, FigureText.decibels(row.kernel.sqnr), FigureText.decibels(row.injected.sqnr),
+                row.propagated.map { FigureText.decibels($0.sqnr) } ?? "-",
             ])
         }
         return table.lines(width: width)
@@ -219,7 +220,7 @@ extension ParityReport {
         return rows.filter { $0.outputs > 1 && $0.sqnr.isFinite }.map { row in
             let title = rows.count > 1 ? "\(row.function): all" : "all"
             return
-                "  \(title) outputs together, by the mean of their relative squared errors: \(Figure.decibels(row.sqnr)) dB"
+                "  \(title) outputs together, by the mean of their relative squared errors: \(FigureText.decibels(row.sqnr)) dB"
         }
     }
 
@@ -231,9 +232,9 @@ extension ParityReport {
         for line in lines(of: rows) {
             let (metrics, tolerance) = (line.row.metrics, line.row.tolerance)
             table.add([
-                line.title, line.row.reference.rawValue, Figure.decibels(metrics.sqnr),
-                Figure.small(metrics.largestError), Figure.small(metrics.relativeL2),
-                Figure.cosine(metrics.cosine), tolerance.summary,
+                line.title, line.row.reference.rawValue, FigureText.decibels(metrics.sqnr),
+                FigureText.small(metrics.largestError), FigureText.small(metrics.relativeL2),
+                FigureText.cosine(metrics.cosine), tolerance.summary,
             ])
         }
         return table

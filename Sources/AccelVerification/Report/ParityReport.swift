@@ -75,8 +75,8 @@ public struct ParityReport: Sendable {
     public internal(set) var notCompared: [NotCompared] = []
     /// Why the subject seems to be made from another model than the reference; nil if nothing says so.
     public internal(set) var foreignModel: String?
-    /// The sizes that the budget or the profile limits.
-    public internal(set) var sizes: [SizeFinding] = []
+    /// The sizes, speeds and figures of the whole package that the budget or the profile limits.
+    public internal(set) var limits: [LimitFinding] = []
     /// Entries of the budget that apply to nothing.
     public internal(set) var budgetMistakes: [BudgetMistake] = []
     /// The lists of the budget whose limits were not checked, because their stages were left out.
@@ -251,7 +251,7 @@ extension ParityReport {
             + (structure?.differences ?? []).map { (.structure, $0.name, $0.reason) }
             + misfits.map { (.weights, "weights", $0) }
             + weights.compactMap { row in row.failure.map { (.weights, row.name, $0) } }
-            + sizes.compactMap { row in row.failure.map { (.weights, row.what, $0) } }
+            + limits.compactMap { row in row.failure.map { (.weights, row.what, $0) } }
             + operators.compactMap { row in row.failure.map { (.operators, title(of: row), $0) } }
             + outputs.compactMap { row in
                 row.failure.map { (row.stage, "\(row.function) \(row.name), \(row.reference.rawValue)", $0) }
@@ -270,12 +270,12 @@ extension ParityReport {
     }
 
     /// Whether a failure of this name is that of a limit of size, memory or speed.
-    func isLimit(_ name: String) -> Bool { sizes.contains { $0.what == name && $0.failure != nil } }
+    func isLimit(_ name: String) -> Bool { limits.contains { $0.what == name && $0.failure != nil } }
 
     /// Returns the number of failures of a stage. Limits of size, memory and speed, which `failures` list beside those of weights, are
     /// no stage's.
     public func failures(in stage: Stage) -> Int {
-        failures.count { $0.stage == stage } - (stage == .weights ? sizes.count { $0.failure != nil } : 0)
+        failures.count { $0.stage == stage } - (stage == .weights ? limits.count { $0.failure != nil } : 0)
     }
 
     /// `failed` if there is any failure. Otherwise `passed` if the outputs were compared, or, if the output stage was

@@ -91,8 +91,8 @@ struct RowBound {
 
     /// - Parameter count: e.g. `3 weights`
     static func words(_ count: String, because reason: Reason) -> String {
-        "\(reason.rawValue): \(count) held to \(Figure.fixed(rowFactor, digits: 0)) times the squared error without calibration "
-            + "in each row, and to \(Figure.fixed(tensorFactor, digits: 0)) times in all"
+        "\(reason.rawValue): \(count) held to \(FigureText.fixed(rowFactor, digits: 0)) times the squared error without calibration "
+            + "in each row, and to \(FigureText.fixed(tensorFactor, digits: 0)) times in all"
     }
 }
 
@@ -152,7 +152,7 @@ extension RowBound {
             let (share, plainShare) = (error / energy, plainError / energy)
             let limit = 2 * (share + plainShare) + 6 * (share / Double(count)).squareRoot()
             if abs(gain - plain) <= limit { return nil }
-            let (found, most) = Figure.apart(abs(gain - plain), limit, Figure.small)
+            let (found, most) = FigureText.apart(abs(gain - plain), limit, FigureText.small)
             return "a gain of \(gain) against the checkpoint's: \(found) > \(most) from the scheme's own \(plain)"
         }
 
@@ -166,9 +166,9 @@ extension RowBound {
             let lost = max(lostShare * energy, tensorFactor * expected)
             let limit = expected == 0 ? 0 : min(factor.map { $0 * expected } ?? lost, lost)
             if error <= limit { return nil }
-            let (found, most) = Figure.apart(error, limit, Figure.small)
+            let (found, most) = FigureText.apart(error, limit, FigureText.small)
             return "a squared error of \(found) > \(most), where the scheme alone makes "
-                + "\(Figure.small(plainError)) of the checkpoint's \(Figure.small(energy))"
+                + "\(FigureText.small(plainError)) of the checkpoint's \(FigureText.small(energy))"
         }
     }
 

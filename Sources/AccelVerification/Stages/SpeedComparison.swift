@@ -80,7 +80,7 @@ struct SpeedFigure: Sendable {
 
     /// e.g. `best of 62 runs of each, 5 rounds of 0.931 to 1.012`
     var words: String {
-        func figure(_ value: Double) -> String { Figure.fixed(value, digits: 3) }
+        func figure(_ value: Double) -> String { FigureText.fixed(value, digits: 3) }
         return "best of \(Wording.count(runs, "run")) of each, \(Wording.count(rounds.count, "round")) of "
             + "\(figure(spread.lowerBound)) to \(figure(spread.upperBound))"
     }

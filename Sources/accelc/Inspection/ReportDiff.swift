@@ -196,7 +196,7 @@ struct ReportDiff {
         for function in Set(left.report.together.keys).union(right.report.together.keys).sorted() {
             let difference = change({ signed($0, digits: 1) }) { $0.together[function] }
             add("\(function): outputs together", change: difference) { side in
-                side.together[function].map { "\(Figure.decibels($0)) dB" }
+                side.together[function].map { "\(FigureText.decibels($0)) dB" }
             }
         }
         return Text.table(
@@ -219,9 +219,9 @@ struct ReportDiff {
         let cells = (folds ? groups : shown.map { ($0.output.name, $0) }).map { name, row -> [String] in
             [
                 isAlone ? name : "\(row.output.function) \(name)", row.output.against,
-                text(row.left?.sqnr, Figure.decibels), text(row.right?.sqnr, Figure.decibels),
-                text(row.change(\.sqnr)) { signed($0, digits: 1) }, text(row.left?.cosine, Figure.cosine),
-                text(row.right?.cosine, Figure.cosine), text(row.change(\.cosine)) { signed($0, digits: 6) },
+                text(row.left?.sqnr, FigureText.decibels), text(row.right?.sqnr, FigureText.decibels),
+                text(row.change(\.sqnr)) { signed($0, digits: 1) }, text(row.left?.cosine, FigureText.cosine),
+                text(row.right?.cosine, FigureText.cosine), text(row.change(\.cosine)) { signed($0, digits: 6) },
             ]
         }
         return Text.table(

@@ -6,7 +6,7 @@ func rounded(_ value: Double, significantDigits digits: Int) -> Double {
 }
 
 /// The format of figures for people, the same in the terminal and on the page.
-package enum Figure {
+package enum FigureText {
     /// e.g. `17.2`, `exact`
     package static func decibels(_ value: Double) -> String { decibels(value, 0) }
 
