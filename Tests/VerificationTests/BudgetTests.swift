@@ -24,6 +24,7 @@ struct BudgetTests {
         arguments: [
             (#"{}"#, "under outputs"), (#"{"outputs": []}"#, "under outputs"), (#"{"size": {}}"#, "bitsPerWeight"),
             (#"{"outputs": [{"match": "*", "sqnr": 1}], "size": {}}"#, "bitsPerWeight"),
+            (#"{"outputs": [{"match": "*", "sqnr": 1}], "quality": {}}"#, "perplexity"),
             (#"{"weights": [], "operators": [], "allow": {"structure": []}}"#, "under outputs"),
         ])
     func empty(text: String, reason: String) throws {
@@ -46,7 +47,7 @@ struct BudgetTests {
                     .check(.init(stages: [.container], budget: budget(text)))
             }
             let kept = try report(footprint.packageBytes, footprint.memoryBytes)
-            #expect(kept.exitStatus == .success && kept.sizes.count == 2, "\(kept.terminal())")
+            #expect(kept.exitStatus == .success && kept.limits.count == 2, "\(kept.terminal())")
             #expect(kept.terminal().contains("bytes of memory \(Wording.grouped(footprint.memoryBytes)) <= "))
             let exceeded = try report(footprint.packageBytes - 1, footprint.memoryBytes - 1)
             #expect(exceeded.exitStatus == .exceeded && exceeded.failures.count == 2)
@@ -55,12 +56,20 @@ struct BudgetTests {
         #expect(alone.exitStatus == .usage && alone.budgetMistakes.first?.location == "budget.json, field memory.bytes")
     }
 
+    @Test("The schema of budgets has each figure of a text", arguments: QualityFinding.Figure.Kind.allCases)
+    func qualityFigures(_ kind: QualityFinding.Figure.Kind) throws {
+        let text = #"{"quality": {"\#(kind.rawValue)": 0.5}}"#
+        let document = try JSON.parse(ByteView(Array(text.utf8)), file: "budget.json")
+        #expect(try JSONSchema(named: "budget.schema.json").violations(of: document) == [])
+        #expect(try budget(text).quality.map(\.kind) == [kind])
+    }
+
     @Test("The schema of reports has each figure that a budget may limit")
     func figures() throws {
         let schema = try JSONSchema(named: "report.schema.json")
         for resource in Resource.allCases {
             var report = try check(budget(#"{"size": {"bytes": 1000000000}}"#))
-            report.sizes = [SizeFinding(resource, value: 1, limit: 1)]
+            report.limits = [LimitFinding(resource, value: 1, limit: 1)]
             #expect(schema.violations(of: report.json) == [], "\(resource)")
         }
     }

@@ -158,15 +158,18 @@ public struct Budget: Sendable {
     private static func quality(_ field: JSONField) throws -> [(kind: QualityFinding.Figure.Kind, limit: Double)] {
         guard field.exists else { return [] }
         try field.rejectMembers(otherThan: Set(QualityFinding.Figure.Kind.allCases.map(\.rawValue)))
-        return try field.members().compactMap { name, limit in
+        let limits = try field.members().compactMap { name, limit in
             try QualityFinding.Figure.Kind(rawValue: name).map { ($0, try limit.double()) }
         }
+        guard !limits.isEmpty else { throw field.error("sets no limit; give a figure of a text, such as perplexity") }
+        return limits
     }
 
-    private static let figures: Set<String> = ["sqnr", "maximumError", "relativeL2", "cosine"]
+    /// The metrics that a budget can limit.
+    private static let metrics: Set<String> = ["sqnr", "maximumError", "relativeL2", "cosine"]
 
     private static func rule(_ field: JSONField) throws -> Rule {
-        try field.rejectMembers(otherThan: figures.union(["match"]))
+        try field.rejectMembers(otherThan: metrics.union(["match"]))
         return Rule(match: try pattern(field["match"]), tolerance: try tolerance(field))
     }
 
@@ -180,7 +183,7 @@ public struct Budget: Sendable {
 
     private static func limits(_ field: JSONField) throws -> Tolerance? {
         guard field.exists else { return nil }
-        try field.rejectMembers(otherThan: figures)
+        try field.rejectMembers(otherThan: metrics)
         return try tolerance(field)
     }
 

@@ -29,7 +29,7 @@ enum VerifyCommand: Command {
         "seed", .integer(0...Int.max), in: .input, "the seed of random inputs", default: "\(InputSource.defaultSeed)")
     static let budget = Option(
         "budget", .input("FILE"), in: .comparison,
-        "a JSON file of limits for outputs, weights, sizes, memory and speed. Its schema is \(CommonOptions.schema("budget"))",
+        "a JSON file of limits for outputs, weights, sizes, memory, speed and quality. Its schema is \(CommonOptions.schema("budget"))",
         isCommon: true)
     static let minimumSQNR = Option(
         "min-sqnr", .text("DB"), in: .comparison,
@@ -99,6 +99,7 @@ enum VerifyCommand: Command {
            "operators": [{"match": "encoder.*", "injected": {"sqnr": 15}, "propagated": {"sqnr": 12}}],
            "size": {"bytes": 12000000, "bitsPerWeight": 4.2, "packageBytes": 13000000},
            "memory": {"bytes": 40000000}, "speed": {"relativeToFloat32": 0.9}, "together": {"sqnr": 24},
+           "quality": {"perplexityRatio": 1.1, "cosine": 0.98},
            "allow": {"structure": ["assets/vocab.txt"], "notCompared": ["pooler_output"]}}
         size.bytes counts the stored weights; equal weights that share their bytes are all counted.
         size.packageBytes counts all files but verify.json, where verify stores the report ("report") and
