@@ -89,7 +89,7 @@ sample("attention_all_masked", lambda q, k, v, m: v.mean(2, keepdim=True).expand
 sample("attention_grouped", lambda q, k, v, m: F.scaled_dot_product_attention(q, k, v, m, scale=0.5, enable_gqa=True),
        q, k[:, :2], v[:, :2], r(3, 6))
 
-# Below, samples are drawn from generators of their own: a new one changes no other.
+# New samples go last, after `fresh` with the next number: earlier ones do not change.
 def fresh(seed):
     global generator
     generator = torch.Generator().manual_seed(seed)

@@ -4,7 +4,8 @@ import AccelFormats
 import AccelPackages
 import AccelPrograms
 
-/// A choice that a request makes beyond the defaults. This table decides what is part of a cache key, and what does not apply to a package.
+/// A choice that a request makes beyond the defaults. This table decides what is part of the cache key of a package, and what does not
+/// apply to the export of a package.
 package struct ConversionChoice: Sendable {
     /// The name in diagnostics, e.g. `shapes`.
     package let name: String
@@ -70,7 +71,7 @@ extension Conversion {
         }
     }
 
-    /// Fails for a choice that does not apply to a package: its parts, functions and weights are made already.
+    /// Fails for a choice that does not apply to the export of a package: its parts, functions and weights are made already.
     func requireNoChoices() throws {
         guard let choice = try choices.first(where: { try $0.value(self) != nil }) else { return }
         throw notApplicableToPackage(choice.name)

@@ -86,7 +86,7 @@ extension ImportRule {
         }
     }
 
-    /// Elementwise functions without a registered operator.
+    /// Elementwise functions without a registered operator; one that becomes an operator moves to `plain`.
     private static let functions: [ImportRule] = [
         function("abs", [Maximum.self, Negate.self], { abs($0) }) { try $0.magnitude($1) },
         function("square", [Multiply.self], { $0 * $0 }) { try $0.apply(Multiply(), [$1, $1]) },
