@@ -51,7 +51,7 @@ def made(name, source, folder, blocks, cache=16):
     package = folder / f"{name}.accelpkg"
     code, error = accelc("convert", source, "--compress", "float32", *shapes, "-o", package, "--no-cache")
     check(f"{name}: converts {error}", code == 0)
-    code, _ = accelc("export", package, "--format", "gguf", "-o", folder / f"{name}.gguf", "--no-cache")
+    code, _ = accelc("export", package, "--format", "gguf", "-o", folder / f"{name}-gguf", "--no-cache")
     return code == 0
 
 

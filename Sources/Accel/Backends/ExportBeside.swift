@@ -1,20 +1,20 @@
 import AccelByteIO
 import AccelPackages
 
-/// The export of a package in another format, beside the package: `NAME.FORMAT` for `NAME.accelpkg`.
+/// The export of a package in another format, beside the package: a folder `NAME-FORMAT` for `NAME.accelpkg`. (`NAME.gguf` would be a file.)
 enum ExportBeside {
-    /// The path where the export of a package is looked for.
+    /// The path of a package without its extension, and with a suffix.
     static func path(of package: String, suffix: String) -> String {
         let name = Files.name(of: package)
         let stem = name.hasSuffix(".accelpkg") ? String(name.dropLast(".accelpkg".count)) : name
-        return "\(Files.parentFolder(of: package) ?? ".")/\(stem).\(suffix)"
+        return "\(Files.parentFolder(of: package) ?? ".")/\(stem)\(suffix)"
     }
 
     /// Finds the export of this very package, a folder with a list of its files.
     /// - Parameter checksFiles: whether every file is read and compared with its digest.
     /// - Throws: `AccelError` (unsupported) with the path and the format.
     static func folder(of package: AcceleratorPackage, format: String, checksFiles: Bool) throws(AccelError) -> String {
-        let path = path(of: package.path, suffix: format)
+        let path = path(of: package.path, suffix: "-\(format)")
         func missing(_ problem: String) -> AccelError {
             AccelError(.unsupported, problem, at: path, expected: expected(format))
         }

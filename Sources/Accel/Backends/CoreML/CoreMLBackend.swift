@@ -61,7 +61,7 @@
 
         /// Returns the path of the export. Looks at its specification, and loads nothing.
         private func export(_ request: BackendRequest) throws(AccelError) -> String {
-            let path = ExportBeside.path(of: request.package.path, suffix: "mlpackage")
+            let path = ExportBeside.path(of: request.package.path, suffix: ".mlpackage")
             for function in request.package.graph.functions.map(FunctionDescription.init) {
                 if let state = function.states.first {
                     throw AccelError(
