@@ -27,19 +27,19 @@ def settings(llama, mix, matrices):
     settings = llama.llama_model_quantize_default_params()
     settings.nthread, settings.ftype = 2, MIXES[mix]
     if matrices:
-        # The values do not matter for types.
-        ones = {name: numpy.ones(columns, numpy.float32) for name, columns in matrices.items()}
-        entries = (llama.llama_model_imatrix_data * (len(ones) + 1))()
-        for entry, (name, values) in zip(entries, ones.items()):
+        # The values do not matter for types: a length stands for ones.
+        rows = {name: numpy.ones(row, numpy.float32) if isinstance(row, int) else row for name, row in matrices.items()}
+        entries = (llama.llama_model_imatrix_data * (len(rows) + 1))()
+        for entry, (name, values) in zip(entries, rows.items()):
             entry.name, entry.size = name.encode(), len(values)
             entry.data = values.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
         settings.imatrix = entries
-        settings.kept = ones
+        settings.kept = rows
     return settings
 
 
 def quantized(llama, source, target, mix, matrices=None):
-    """Quantizes a file with libllama; returns a reader of the result. `matrices` has lengths of rows by name, for an importance matrix."""
+    """Quantizes a file with libllama; returns a reader of the result. `matrices` has an importance matrix: rows of float32 by name, or their lengths."""
     chosen = settings(llama, mix, matrices)
     code = llama.llama_model_quantize(str(source).encode(), str(target).encode(), ctypes.byref(chosen))
     if code != 0:
