@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds a release into .build/dist:
-#   accelc           one file that needs no shared library (Linux; elsewhere: none but the system's), at most 32 MB
+#   accelc           one file that needs no shared library (Linux; elsewhere: none but the system's), at most 34 MB
 #   accelc-dynamic   the same with the system's C library loaded at run time, for plug-ins
 #   share/accelc     the programs of other projects' runtimes, for verify --runtime, and the schemas of reports, budgets and recipes
 #   accelc-V-...     the trees of the packages: with manual pages and completions (scripts/release/tree.sh)
@@ -13,8 +13,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
 dist=$PWD/.build/dist
-# The goal is 20 MB, which is missed: tokenizers, templates and the Hub came in. This only stops growth.
-limit=32000000
+# The goal is 20 MB, which is missed: tokenizers, templates, the Hub and sound came in. This only stops growth. (Optimisation for size in
+# place of time makes modules a tenth smaller, and equal functions folded by the linker the tool by 1.3 %.)
+limit=34000000
 
 fail() { echo "release: $*" >&2; exit 1; }
 
