@@ -9,6 +9,8 @@ public struct LogMelSpectrogram: Sendable {
     public let sampleRate: Int
     /// The samples from a frame to the next one.
     public let hop: Int
+    /// The samples of a frame.
+    package var frameLength: Int { spectrogram.frameLength }
     private let spectrogram: Spectrogram
     private let filters: MelFilters
 
@@ -52,7 +54,11 @@ public struct LogMelSpectrogram: Sendable {
     /// Returns the features of samples: a frame for each hop.
     public func features(of samples: [Float]) -> Features {
         // The transform has one frame more, which the extractor drops.
-        let frameCount = samples.count / hop
+        features(of: samples, frames: samples.count / hop)
+    }
+
+    /// Returns the features of the first frames of samples.
+    package func features(of samples: [Float], frames frameCount: Int) -> Features {
         var largest = Lanes(repeating: -.infinity)
         var values = [Float](repeating: 0, count: bandCount * frameCount)
         values.withUnsafeMutableBufferPointer { values in

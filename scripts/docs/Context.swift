@@ -1,5 +1,6 @@
 // The names that examples use without saying where they come from. scripts/docs.sh compiles each example after these lines.
 import Accel
+import AccelAudio
 import AccelByteIO
 import AccelCPURuntime
 import AccelCalibration

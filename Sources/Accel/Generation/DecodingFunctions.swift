@@ -22,9 +22,11 @@ struct DecodingFunctions: Sendable {
     /// The positions of the cache.
     let capacity: Int
 
+    /// - Parameter states: states that the functions read beside their cache, such as those of an encoder's outputs.
     /// - Throws: `AccelError` (unsupported) if no function takes one token and returns logits, at a batch of one.
-    init(_ model: AccelModel) throws(AccelError) {
+    init(_ model: AccelModel, reading states: [FunctionDescription.Port] = []) throws(AccelError) {
         let takers = model.functions.enumerated().compactMap { TokenFunction($0, $1) }
+            .filter { Set(states).isSubset(of: $0.function.states) }
         let complete = TokenFunction.sharing(takers).map { $0.compactMap(Block.init) }
             .filter { $0.contains { $0.taker.length == 1 } }
         // The largest cache, which holds the most tokens; of equal ones always the same.

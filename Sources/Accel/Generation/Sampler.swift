@@ -1,7 +1,15 @@
 import AccelPlatform
 
-/// Chooses tokens from logits.
-package struct Sampler: Sendable {
+/// Chooses the next token of a sequence from its logits.
+protocol TokenChooser: Sendable {
+    /// - Parameters:
+    ///   - logits: one for each token of the vocabulary.
+    ///   - tokens: the tokens before, those of the prompt included.
+    mutating func choose(from logits: Span<Float>, after tokens: [Int64]) throws(AccelError) -> Int64
+}
+
+/// Chooses the likeliest token, or one at random.
+package struct Sampler: TokenChooser {
     private let sampling: GenerationOptions.Sampling
     private let repetitionPenalty: Float
     private var state: UInt64

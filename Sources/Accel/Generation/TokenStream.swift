@@ -34,7 +34,7 @@ final class Generation: @unchecked Sendable {
     let prompt: [Int64]
     let options: GenerationOptions
     let summary = Locked<GenerationSummary?>(nil)
-    fileprivate var sampler: Sampler
+    fileprivate var chooser: any TokenChooser
     fileprivate var cancellation: Cancellation?
     fileprivate var functions: DecodingFunctions?
     fileprivate var stopTokens: Set<Int64>?
@@ -43,9 +43,15 @@ final class Generation: @unchecked Sendable {
     fileprivate var (reused, generated) = (0, 0)
     fileprivate var (promptDuration, generationDuration) = (Duration.zero, Duration.zero)
 
-    init(_ session: AccelSession, _ prompt: [Int64], _ options: GenerationOptions) {
-        (self.session, self.prompt, self.options) = (session, prompt, options)
-        sampler = Sampler(options.sampling, repetitionPenalty: options.repetitionPenalty)
+    /// - Parameters:
+    ///   - chooser: nil for the sampling of the options.
+    ///   - functions: nil for those over the model's largest cache.
+    init(
+        _ session: AccelSession, _ prompt: [Int64], _ options: GenerationOptions, by chooser: (any TokenChooser)? = nil,
+        with functions: DecodingFunctions? = nil
+    ) {
+        (self.session, self.prompt, self.options, self.functions) = (session, prompt, options, functions)
+        self.chooser = chooser ?? Sampler(options.sampling, repetitionPenalty: options.repetitionPenalty)
         tokens = prompt
     }
 
@@ -65,6 +71,13 @@ extension AccelSession {
     public nonisolated func generate(
         from prompt: [Int64], _ options: GenerationOptions = GenerationOptions()
     ) -> TokenStream { TokenStream(generation: Generation(self, prompt, options)) }
+
+    /// Generates tokens that a chooser chooses.
+    /// - Parameter functions: those that take the tokens.
+    nonisolated func generate(
+        from prompt: [Int64], _ options: GenerationOptions, by chooser: any TokenChooser,
+        with functions: DecodingFunctions
+    ) -> TokenStream { TokenStream(generation: Generation(self, prompt, options, by: chooser, with: functions)) }
 
     fileprivate func next(of generation: Generation) async throws(AccelError) -> Int64? {
         guard !generation.hasEnded else { return nil }
@@ -144,7 +157,7 @@ extension AccelSession {
             next = try outputs[block.logits.name].withSpan(of: Float.self) { logits throws(AccelError) in
                 let width = block.logits.shape.dimensions.last ?? 0
                 let end = block.taker.hasAllLogits ? taken.rows.upperBound * width : logits.count
-                return try generation.sampler.choose(
+                return try generation.chooser.choose(
                     from: logits.extracting(first: end).extracting(last: width), after: all)
             }
         }

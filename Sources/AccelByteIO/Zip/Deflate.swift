@@ -1,7 +1,7 @@
 import CAccelZlib
 
 /// The checksum and the raw deflate streams of zlib.
-enum Deflate {
+package enum Deflate {
     /// zlib counts in 32 bits, so larger content is processed in parts.
     private static let partBytes = 1 << 30
 
@@ -48,6 +48,14 @@ enum Deflate {
                 throw RequestError("zlib cannot compress", status: .internalFailure)
             }
         }
+    }
+
+    /// Returns the size in bytes of the zlib stream (RFC 1950) of some bytes at zlib's default level.
+    package static func zlibSize(of bytes: [UInt8]) throws -> Int {
+        // A header of 2 bytes and a checksum of 4 are around the raw stream.
+        var size = 6
+        try compress(ByteView(bytes)) { size += $0.count }
+        return size
     }
 
     /// Decompresses `view`; nil unless it is one complete stream of exactly `size` bytes.

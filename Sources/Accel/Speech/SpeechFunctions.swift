@@ -1,0 +1,77 @@
+import AccelAudio
+import AccelByteIO
+import AccelFrontEnds
+import AccelPrograms
+import AccelTensors
+
+/// The functions of a speech recognizer: an encoder of log-mel features, the function that makes the decoder's cross-attention states of
+/// the encoder's output, and the decoder's functions over one cache.
+struct SpeechFunctions: Sendable {
+    typealias Port = FunctionDescription.Port
+
+    let encoder, cross: FunctionDescription
+    /// F32[1, bands, frames], and F32[1, states, width].
+    let features, hidden: Port
+    let decoder: DecodingFunctions
+    /// The features of the encoder's input.
+    let extractor: LogMelSpectrogram
+
+    /// The frames of a window.
+    var frames: Int { features.shape.dimensions[2] }
+    /// The frames of an encoder state, which is the unit of times: a fiftieth of a second.
+    var framesPerState: Int {
+        let states = max(hidden.shape.dimensions[1], 1)
+        return (frames + states - 1) / states
+    }
+
+    /// Chooses the functions of the longest window.
+    /// - Throws: `AccelError` (unsupported) for a model that takes no sound, or whose decoder reads no encoder; (corrupt) for features of
+    ///   its files that its encoder does not take.
+    init(_ model: AccelModel) throws(AccelError) {
+        let path = model.package.path
+        let encoders = model.functions.compactMap(Self.encoder)
+        guard !encoders.isEmpty else {
+            throw AccelError(.unsupported, "no function takes the log-mel features of a sound", at: path)
+        }
+        let complete = encoders.compactMap { encoder -> (FunctionDescription, Port, Port, FunctionDescription)? in
+            let cross = model.functions.first { function in
+                function.role == .crossKeysAndValues && function.inputs.count == 1
+                    && function.inputs[0].shape == encoder.hidden.shape
+            }
+            return cross.map { (encoder.function, encoder.features, encoder.hidden, $0) }
+        }
+        guard let (encoder, features, hidden, cross) = complete.max(by: { $0.1.shape.count < $1.1.shape.count }) else {
+            throw AccelError(.unsupported, "no decoder reads the output of the encoder", at: path)
+        }
+        (self.encoder, self.features, self.hidden, self.cross) = (encoder, features, hidden, cross)
+        decoder = try DecodingFunctions(model, reading: cross.states)
+        do { extractor = try Self.extractor(model, features) } catch { throw AccelError(error, at: path) }
+    }
+
+    private static func encoder(
+        _ function: FunctionDescription
+    ) -> (function: FunctionDescription, features: Port, hidden: Port)? {
+        guard function.inputs.count == 1, let features = function.input(.melFeatures), features.shape.rank == 3,
+            features.shape.dimensions[0] == 1, features.shape.count > 0, let hidden = function.output(.hiddenStates),
+            hidden.shape.rank == 3
+        else { return nil }
+        return (function, features, hidden)
+    }
+
+    /// The features that the model's files state; for a model without such a file those that its input states.
+    private static func extractor(_ model: AccelModel, _ port: Port) throws -> LogMelSpectrogram {
+        func parameter(_ name: String, _ usual: Int) -> Int { port.role.integer(name) ?? usual }
+        let bands = port.shape.dimensions[1]
+        guard case .logMel(let extractor, _)? = try AudioFeatures(files: model.package.assetFiles)?.kind else {
+            return LogMelSpectrogram(
+                bandCount: bands, sampleRate: parameter("rate", 16_000), frameLength: parameter("window", 400),
+                hop: parameter("hop", 160))
+        }
+        guard extractor.bandCount == bands else {
+            throw AccelError(
+                .corrupt, expected: "features of \(bands) mel bands", found: "\(extractor.bandCount)",
+                at: "\(model.package.path), preprocessor_config.json")
+        }
+        return extractor
+    }
+}

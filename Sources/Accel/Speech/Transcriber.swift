@@ -1,0 +1,92 @@
+import AccelAudio
+import AccelByteIO
+import AccelFrontEnds
+import AccelText
+
+/// Decodes a sound window by window, each with the text of those before it as its prompt.
+actor Transcriber {
+    private let decoder: WindowDecoder
+    private let options: TranscriptionOptions
+    /// The sound, whose features replace it when they are needed.
+    private enum Input {
+        case sound(Sound)
+        case features(LogMelSpectrogram.Features)
+    }
+    private var input: Input
+    /// The code of the spoken language; nil while it is not known.
+    nonisolated let language: Locked<String?>
+    /// The first frame of the next window.
+    private var position = 0
+    /// The tokens of the text so far, since the last window of a high temperature.
+    private var previous: [Int64] = []
+    /// Segments of the last window that nobody has asked for.
+    private var waiting: ArraySlice<TranscriptionSegment> = []
+    private var isAtWork = false
+
+    /// After a window of a higher temperature its text is no prompt.
+    private static let highestPromptTemperature: Float = 0.5
+
+    init(_ model: AccelModel, _ sound: Sound, _ options: TranscriptionOptions) throws(AccelError) {
+        try options.check()
+        decoder = try WindowDecoder(model, options)
+        self.options = options
+        language = Locked(decoder.tokens.isMultilingual ? options.language : nil)
+        input = .sound(sound)
+    }
+
+    func next() async throws(AccelError) -> TranscriptionSegment? {
+        guard !isAtWork else {
+            throw AccelError(.busy, "another iterator asks for a segment", at: "a transcription")
+        }
+        isAtWork = true
+        defer { isAtWork = false }
+        let features = try prepared()
+        while waiting.isEmpty, position < features.frameCount { try await decodeWindow(of: features) }
+        return waiting.popFirst()
+    }
+
+    private func prepared() throws(AccelError) -> LogMelSpectrogram.Features {
+        switch input {
+        case .features(let features): return features
+        case .sound(let sound):
+            do {
+                let features = try decoder.features(of: sound)
+                input = .features(features)
+                return features
+            } catch { throw AccelError(error, at: "the sound") }
+        }
+    }
+
+    private func decodeWindow(of features: LogMelSpectrogram.Features) async throws(AccelError) {
+        let length = min(decoder.functions.frames, features.frameCount - position)
+        let spoken = language.withLock { $0 }
+        let (window, detected) = try await decoder.decode(
+            features.window(position..<position + decoder.functions.frames), language: spoken,
+            after: options.usesPreviousText ? previous : [])
+        if spoken == nil { language.withLock { $0 = detected } }
+        guard !options.isSilence(window) else {
+            position += length
+            return
+        }
+        let parts = WindowParts(
+            window.tokens, first: decoder.tokens.firstTimestamp, step: decoder.functions.framesPerState, length: length)
+        let segments = parts.parts.map { segment($0, of: window) }.filter { segment in
+            segment.start != segment.end && !segment.text.allSatisfy(\.isWhitespace)
+        }
+        waiting = segments[...]
+        previous += segments.flatMap(\.tokens)
+        if window.temperature > Self.highestPromptTemperature { previous = [] }
+        position += parts.next
+    }
+
+    private func segment(_ part: WindowParts.Part, of window: DecodedWindow) -> TranscriptionSegment {
+        func seconds(_ frame: Int) -> Double {
+            Double((position + frame) * decoder.functions.extractor.hop)
+                / Double(decoder.functions.extractor.sampleRate)
+        }
+        return TranscriptionSegment(
+            start: seconds(part.start), end: seconds(part.end), text: decoder.text(of: part.tokens),
+            tokens: part.tokens, temperature: window.temperature, meanLogProbability: window.meanLogProbability,
+            compressionRatio: window.compressionRatio, noSpeechProbability: window.noSpeechProbability)
+    }
+}

@@ -1,0 +1,65 @@
+public import AccelAudio
+import AccelByteIO
+import AccelFrontEnds
+
+/// A part of a transcript.
+public struct TranscriptionSegment: Equatable, Sendable {
+    /// The times of its beginning and its end, in seconds.
+    public let start, end: Double
+    /// The text, with the white space before it.
+    public let text: String
+    /// The tokens of the text, and those of times around it.
+    public let tokens: [Int64]
+    /// The temperature at which its window was decoded.
+    public let temperature: Float
+    /// The mean log-probability of the tokens of its window.
+    public let meanLogProbability: Double
+    /// The bytes of its window's text by those of their zlib stream.
+    public let compressionRatio: Double
+    /// The probability that its window has no speech.
+    public let noSpeechProbability: Float
+}
+
+/// The transcript of a sound, segment by segment. The features of the sound are computed when the first segment is asked for, and a window when
+/// its first one is. A second iteration goes on where the first one ended.
+public struct Transcription: AsyncSequence, Sendable {
+    public typealias Element = TranscriptionSegment
+    let transcriber: Transcriber
+
+    /// The code of the language that is spoken, such as `en`: the requested one, or the detected one once the first window has been
+    /// computed. nil before, and for a model of one language.
+    public var language: String? { transcriber.language.withLock { $0 } }
+
+    /// Asks for one segment after the other.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let transcriber: Transcriber
+
+        /// The next segment; nil after the last one.
+        /// - Throws: `AccelError`: (invalid) for a sound that cannot be resampled, (cancelled) when the task is, (busy) while another
+        ///   iterator is at work, and the backend's.
+        public mutating func next() async throws(AccelError) -> TranscriptionSegment? { try await transcriber.next() }
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(AccelError)
+            -> TranscriptionSegment?
+        {
+            try await transcriber.next()
+        }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(transcriber: transcriber) }
+}
+
+extension AccelModel {
+    /// Returns the text that is spoken in a sound of any length, by a model such as Whisper.
+    ///
+    ///     for try await segment in try model.transcribe(try Sound(contentsOf: path)) { print(segment.text) }
+    ///
+    /// The sound is mixed to one channel, resampled, and decoded in windows by the rules of OpenAI's Whisper (Radford et al. 2022, section
+    /// 4.5 and appendix): times in pairs, windows from the last time on, and higher temperatures for texts that are not accepted.
+    /// - Throws: `AccelError`: (unsupported) for a model that transcribes no sound, or a package without tokenizer; (invalid) for a language
+    ///   or task that the model does not know; (memory) without memory for the states.
+    public func transcribe(
+        _ sound: Sound, _ options: TranscriptionOptions = TranscriptionOptions()
+    ) throws(AccelError) -> Transcription {
+        Transcription(transcriber: try Transcriber(self, sound, options))
+    }
+}

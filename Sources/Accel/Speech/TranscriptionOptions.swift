@@ -1,0 +1,39 @@
+/// How a sound is transcribed.
+public struct TranscriptionOptions: Sendable {
+    /// The text that is wanted.
+    public enum Task: String, CaseIterable, Sendable {
+        /// The words that are spoken.
+        case transcribe
+        /// Their translation into English.
+        case translate
+    }
+
+    /// The text that is wanted.
+    public var task: Task
+    /// The language that is spoken by its code, such as `en`; nil detects it in the first window.
+    public var language: String?
+    /// The temperatures at which a window is decoded, one after the other, until its text is accepted. At 0 each token is the likeliest one.
+    public var temperatures: [Float] = [0, 0.2, 0.4, 0.6, 0.8, 1]
+    /// A text whose bytes are more than this many times those of its zlib stream repeats itself, and is not accepted.
+    public var compressionRatioLimit: Double = 2.4
+    /// A text whose tokens have a smaller mean log-probability is not accepted.
+    public var logProbabilityLimit: Double = -1
+    /// A window that is not accepted and has a larger probability of no speech is silence.
+    public var noSpeechLimit: Float = 0.6
+    /// The text of earlier windows is the beginning of the prompt, except after windows whose temperature was above 0.5.
+    public var usesPreviousText = true
+    /// The seed of tokens at temperatures above 0.
+    public var seed: UInt64 = 0
+
+    /// Options of a transcription; the limits are those of OpenAI's Whisper.
+    public init(task: Task = .transcribe, language: String? = nil) { (self.task, self.language) = (task, language) }
+
+    /// - Throws: `AccelError` (invalid) for numbers without a meaning.
+    func check() throws(AccelError) {
+        guard !temperatures.isEmpty, temperatures.allSatisfy({ $0.isFinite && $0 >= 0 }) else {
+            throw AccelError(
+                .invalid, expected: "one or more temperatures of 0 or more", found: "\(temperatures)",
+                at: "options of a transcription")
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import AccelAudio
+import AccelByteIO
+import AccelFrontEnds
+import AccelText
+
+/// Decodes windows of features in one session.
+struct WindowDecoder: Sendable {
+    let functions: SpeechFunctions
+    let tokens: SpeechTokens
+    private let tokenizer: Tokenizer
+    private let session: AccelSession
+    private let options: TranscriptionOptions
+    private let rules: [any LogitRule]
+
+    /// - Throws: as `AccelModel.transcribe`.
+    init(_ model: AccelModel, _ options: TranscriptionOptions) throws(AccelError) {
+        let path = model.package.path
+        functions = try SpeechFunctions(model)
+        tokenizer = try model.text().tokenizer
+        do {
+            guard let tokens = try SpeechTokens(files: model.package.assetFiles, tokenizer) else {
+                throw AccelError(.unsupported, "the tokenizer has no tokens of times", at: path)
+            }
+            self.tokens = tokens
+        } catch { throw AccelError(error, at: path) }
+        let vocabulary = Int64(functions.decoder.blocks[0].logits.shape.dimensions.last ?? 0)
+        if let unknown = tokens.special.first(where: { $0 >= vocabulary }) {
+            throw AccelError(
+                .corrupt, expected: "special tokens below \(vocabulary)", found: "\(unknown)",
+                at: "\(path), generation_config.json")
+        }
+        try Self.check(options, tokens, path)
+        self.options = options
+        session = try model.makeSession()
+        rules = [
+            SuppressedTokens(tokens: tokens.suppressed), SuppressedFirstTokens(tokens: tokens.suppressedFirst),
+            TimestampRule(
+                end: tokens.end, first: tokens.firstTimestamp, noTimestamps: tokens.noTimestamps,
+                lastInitial: tokens.lastInitialTimestamp),
+        ]
+    }
+
+    private static func check(
+        _ options: TranscriptionOptions, _ tokens: SpeechTokens, _ path: String
+    ) throws(AccelError) {
+        guard tokens.isMultilingual else {
+            if options.task == .translate {
+                throw AccelError(.invalid, "the model knows one language, and does not translate", at: path)
+            }
+            if let language = options.language, language != "en" {
+                throw AccelError(.invalid, expected: "the language en, the only one", found: language, at: path)
+            }
+            return
+        }
+        if let language = options.language, tokens.languages[language] == nil {
+            let known = tokens.languages.keys.sorted()
+            throw AccelError(
+                .invalid, expected: "a language among \(known.joined(separator: ", "))", found: "\(language)", at: path,
+                hint: AccelError.suggestion(for: language, among: known))
+        }
+        if tokens.tasks[options.task.rawValue] == nil {
+            throw AccelError(.unsupported, "the model has no token of the task \(options.task.rawValue)", at: path)
+        }
+    }
+
+    /// Returns the features of a whole sound: a frame for each hop. Silence follows its last sample.
+    /// - Throws: `RequestError` for a rate that cannot be converted.
+    func features(of sound: Sound) throws -> LogMelSpectrogram.Features {
+        let extractor = functions.extractor
+        var samples = try sound.mono.resampled(to: extractor.sampleRate).samples
+        let frames = samples.count / extractor.hop
+        // Otherwise the last frames would hold the end of the sound in reverse.
+        samples.append(contentsOf: repeatElement(0, count: extractor.frameLength))
+        return extractor.features(of: samples, frames: frames)
+    }
+
+    /// Returns the text of tokens; tokens of times have none.
+    func text(of tokens: some Sequence<Int64>) -> String {
+        tokenizer.decode(tokens.filter { $0 < self.tokens.end }.compactMap { TokenID(exactly: $0) })
+    }
+
+    /// Decodes a window at rising temperatures, until its text is accepted.
+    /// - Parameters:
+    ///   - features: those of a whole window.
+    ///   - language: its code; nil detects it.
+    ///   - previous: the tokens of the text before the window.
+    /// - Returns: the window at the last temperature that it was decoded at, and its language; nil for a model of one language.
+    func decode(
+        _ features: [Float], language: String?, after previous: [Int64]
+    ) async throws(AccelError) -> (window: DecodedWindow, language: String?) {
+        try await encode(features)
+        let before = beginning(previous)
+        let start = StartChooser(noSpeech: tokens.noSpeech, languages: tokens.languages.values)
+        _ = try await generated(before + [tokens.start], 1, by: start)
+        let spoken = language ?? start.language.flatMap { token in tokens.languages.first { $0.value == token }?.key }
+        let asked = [spoken.flatMap { tokens.languages[$0] }, tokens.tasks[options.task.rawValue]].compactMap(\.self)
+        let prompt = before + [tokens.start] + asked
+        var window = DecodedWindow(
+            tokens: [], text: "", temperature: 0, meanLogProbability: 0,
+            noSpeechProbability: start.noSpeechProbability, compressionRatio: 0)
+        for (index, temperature) in options.temperatures.enumerated() {
+            let sampler = Sampler(
+                temperature > 0
+                    ? .random(temperature: temperature, seed: options.seed &+ UInt64(index)) : .greedy)
+            let chooser = TranscriptChooser(rules, after: prompt.count, by: sampler)
+            // Half of the positions are for the text before.
+            let chosen = try await generated(prompt, max(functions.decoder.capacity / 2, 1), by: chooser)
+            window.tokens = chosen.last == tokens.end ? chosen.dropLast() : chosen
+            window.temperature = temperature
+            window.meanLogProbability = chooser.logProbability / Double(window.tokens.count + 1)
+            window.text = text(of: window.tokens).trimmed
+            do { window.compressionRatio = try DecodedWindow.compressionRatio(of: window.text) } catch {
+                throw AccelError(error, at: "a transcription")
+            }
+            guard options.rejects(window) else { break }
+        }
+        return (window, spoken)
+    }
+
+    /// Makes the decoder's cross-attention states of a window.
+    private func encode(_ features: [Float]) async throws(AccelError) {
+        let dimensions = functions.features.shape.dimensions
+        let input = try AccelTensor(features, dimensions[0], dimensions[1], dimensions[2])
+        let outputs = try await session.prediction(
+            of: functions.encoder.name, from: [functions.features.name: input],
+            options: RunOptions(outputs: [functions.hidden.name]))
+        _ = try await session.prediction(
+            of: functions.cross.name,
+            from: [functions.cross.inputs[0].name: try outputs[functions.hidden.name]],
+            options: RunOptions(outputs: []))
+    }
+
+    /// The end of the text before a window, as far as half of the positions hold it.
+    private func beginning(_ previous: [Int64]) -> [Int64] {
+        guard let mark = tokens.startOfPrevious, !previous.isEmpty else { return [] }
+        return [mark] + previous.suffix(max(functions.decoder.capacity / 2 - 1, 0))
+    }
+
+    private func generated(
+        _ prompt: [Int64], _ count: Int, by chooser: any TokenChooser
+    ) async throws(AccelError) -> [Int64] {
+        let stream = session.generate(
+            from: prompt, GenerationOptions(maxTokens: count, stopTokens: [tokens.end]), by: chooser,
+            with: functions.decoder)
+        var chosen: [Int64] = []
+        for try await token in stream { chosen.append(token) }
+        if stream.summary?.reason == .cancelled {
+            throw AccelError(.cancelled, "was cancelled", at: "a transcription")
+        }
+        return chosen
+    }
+}
+
+extension String {
+    /// The text without white space at its ends.
+    fileprivate var trimmed: String {
+        let start = drop(while: \.isWhitespace)
+        return String(start.reversed().drop(while: \.isWhitespace).reversed())
+    }
+}
