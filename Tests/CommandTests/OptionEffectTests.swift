@@ -152,6 +152,7 @@ struct OptionEffectTests {
             ("bert_base", "bert"), ("adapters/bert", "adapter"), ("clip_end", "clip"), ("qwen3_small", "qwen"),
             ("coreml/functions.mlpackage", "functions.mlpackage"), ("runtimes", "runtimes"),
             ("llama_bfloat16", "llama"), ("bert_prefixed", "prefixed"), ("text/llama", "llm"), ("text/sentence", "enc"),
+            ("speech/talk.wav", "talk.wav"), ("sound/int16.wav", "other.wav"), ("speech/whisper", "whisper"),
         ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
         }
@@ -183,6 +184,7 @@ struct OptionEffectTests {
             ["convert", "bert", "--no-cache", "-o", "damaged.accelpkg"] + shape,
             ["convert", "llm", "--no-cache", "-o", "l.accelpkg", "-q"],
             ["convert", "enc", "--no-cache", "-o", "s.accelpkg", "-q"],
+            ["convert", "whisper", "--no-cache", "-o", "w.accelpkg", "-q"],
             ["convert", "qwen", "--no-cache", "-o", "d.accelpkg", "--shape-from", "qwen/golden.safetensors", "-q"],
             ["convert", "functions.mlpackage", "--no-cache", "-o", "f.accelpkg", "-q"],
             ["export", "llama", "--no-cache", "--format", "gguf", "-o", "gguf", "-q"],

@@ -1,4 +1,5 @@
 import Accel
+import AccelAudio
 import AccelByteIO
 import AccelCPURuntime
 import AccelFrontEnds
@@ -8,7 +9,7 @@ import AccelTensors
 
 enum RunCommand: Command {
     static let name = "run"
-    static let summary = "run a model on a prompt, a conversation, texts, or tensors"
+    static let summary = "run a model on a prompt, a conversation, texts, a sound, or tensors"
     static let package = Positional(
         "MODEL", "a package, or a model as convert takes it. A model is converted first, into the cache",
         takes: PathKind.models)
@@ -23,7 +24,7 @@ enum RunCommand: Command {
     static let generate = Option(
         "generate", .integer(1...1_000_000), in: .generation,
         "generate at most N tokens (default for text: 1024). After --inputs, a row of a batch that has ended repeats its stop "
-            + "token", isCommon: true, excludes: ["text"])
+            + "token", isCommon: true, excludes: ["text", "audio"])
     static let stop = Option(
         "stop-token", .text("N,.."), in: .generation,
         "the tokens that end the generation (default: the model's eos_token_id). none generates until --generate is reached",
@@ -46,7 +47,7 @@ enum RunCommand: Command {
         needs: tensors)
     static let times = Option(
         "repeat", .integer(1...1_000_000), in: .measurement, "run N times, each from the initial states", default: "1",
-        excludes: TextOptions.modes.map(\.name), needs: [.option("time"), .option("json")])
+        excludes: modes.map(\.name), needs: [.option("time"), .option("json")])
     static let time = Option(
         "time", .flag, in: .measurement,
         "print times, tokens per second and memory. Times are those of loading, preparing and running; the prompt and the "
@@ -63,6 +64,8 @@ enum RunCommand: Command {
     static let trace = Option(
         "trace", .output("FILE") { _ in .trace }, in: .measurement,
         "the file to write the kernel calls to, for viewers such as Perfetto", needs: tensors)
+    /// The options that say what the model runs on beside tensors.
+    private static let modes = TextOptions.modes + [SpeechOptions.audio]
     private static let tensors: [Option.Need] = [.option("inputs")]
     static let subjects = ["states", "steps", "decoders"]
     static let details = """
@@ -95,26 +98,35 @@ enum RunCommand: Command {
         "accelc run smollm2.gguf --prompt 'Why is the sky blue?'",
         "accelc run all-MiniLM-L6-v2 --text sentences.txt",
         "accelc run Qwen3-0.6B --chat --system 'Answer in one sentence.' --temperature 0.7",
+        "accelc run whisper-base --audio talk.wav --format srt",
         "accelc run minilm.accelpkg --inputs in.safetensors --outputs out.safetensors",
         "accelc run llama.accelpkg --inputs prompt.safetensors --generate 64 --time",
         "accelc run whisper.accelpkg --inputs mel.safetensors --function encoder --outputs out.safetensors",
     ]
     static let positionals = [package]
     static let options =
-        TextOptions.all + [
+        TextOptions.all + SpeechOptions.all + [
             inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
             RunnablePackage.compress, CacheChoice.folder, CommonOptions.json,
         ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
-        guard arguments.has(inputs) || TextOptions.modes.contains(where: arguments.has) else {
+        guard arguments.has(inputs) || modes.contains(where: arguments.has) else {
             throw arguments.usage(
-                "needs \((TextOptions.modes + [inputs]).map { "--\($0.name)" }.joined(separator: " or "))")
+                "needs \((modes + [inputs]).map { "--\($0.name)" }.joined(separator: " or "))")
         }
+        // A file that is no sound is rejected before a model is converted.
+        let sound = try arguments[SpeechOptions.audio].map { try Sound(contentsOf: $0) }
         let runnable = try RunnablePackage(arguments, console)
         guard arguments.has(inputs) else {
             if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
-            return try runText(runnable.package, arguments, console)
+            let model = try model(runnable.package, arguments, console)
+            if let sound {
+                try SpeechRun(model: model, sound: sound, arguments: arguments, console: console).run()
+            } else {
+                try runText(model, arguments, console)
+            }
+            return .success
         }
         let inputFiles = arguments.all(inputs)
         let inputs = try inputFiles.map { path in
@@ -207,19 +219,23 @@ enum RunCommand: Command {
         return .success
     }
 
-    /// Runs a package on text.
-    private static func runText(
+    /// Opens a package on the chosen backend.
+    private static func model(
         _ package: AcceleratorPackage, _ arguments: Arguments, _ console: Console
-    ) throws -> ExitStatus {
+    ) throws -> AccelModel {
         var configuration = Configuration.automatic
         configuration.threads = console.threads
         let chosen = try Backends.standard.backend(named: arguments[backend] ?? BackendID.cpu.rawValue)
         (configuration.backends, configuration.fallback) = (.only(chosen.id), .never)
         let settings = configuration
-        let model = try waiting { try await AccelModel(opened: package, configuration: settings) }
+        return try waiting { try await AccelModel(opened: package, configuration: settings) }
+    }
+
+    /// Runs a model on text.
+    private static func runText(_ model: AccelModel, _ arguments: Arguments, _ console: Console) throws {
         if arguments.has(TextOptions.text) {
             try TextEncodings(model: model, arguments: arguments, console: console).run()
-            return .success
+            return
         }
         let frontEnd = try model.text()
         let options = TextOptions.generation(
@@ -229,7 +245,6 @@ enum RunCommand: Command {
         try TextGeneration(
             model: model, frontEnd: frontEnd, options: options, arguments: arguments, console: console
         ).run()
-        return .success
     }
 
     private static func stopTokens(

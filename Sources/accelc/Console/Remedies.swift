@@ -1,4 +1,5 @@
 import Accel
+import AccelAudio
 import AccelByteIO
 import AccelCalibration
 import AccelConversion
@@ -27,6 +28,7 @@ enum Remedies {
         },
         .statesMissing: { _ in "give the states that run --save-states wrote" },
         .statesWithoutCache: { _ in "leave --states out" },
+        .unknownSoundFormat: { _ in "convert the sound to a WAVE file first" },
         .unknownScheme: { _ in "\"accelc convert --help-all\" lists all schemes" },
         // The model.
         .adapterBesideModel: { _ in "move the adapter to a folder of its own and merge it with --adapter" },

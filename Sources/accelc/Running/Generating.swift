@@ -19,7 +19,7 @@ struct TextGeneration {
         let states = model.functions.flatMap(\.states)
         guard !states.contains(where: { $0.role.kind == .crossAttention }) else {
             throw RequestError(
-                "\(name): the decoder reads what an encoder makes of other inputs, and a text gives none",
+                "\(name): the decoder reads the output of an encoder; --audio transcribes a sound",
                 status: .unavailable)
         }
         if !frontEnd.generation.unsupported.isEmpty {

@@ -1,0 +1,85 @@
+import Accel
+import AccelAudio
+import AccelByteIO
+
+/// The options of a run on a sound.
+enum SpeechOptions {
+    static let audio = Option(
+        "audio", .input("FILE"), in: .input,
+        "print the text that is spoken in a WAVE or AIFF file of any length. The text is printed window by window",
+        isCommon: true, excludes: ["inputs", "prompt", "messages", "chat", "text"])
+    static let task = Option(
+        "task", .words(TranscriptionOptions.Task.allCases.map(\.rawValue)), in: .generation,
+        "print the words, or their English translation",
+        default: TranscriptionOptions.Task.transcribe.rawValue,
+        needs: [.option("audio")])
+    static let language = Option(
+        "language", .text("CODE"), in: .generation,
+        "the spoken language, e.g. en (default: detected in the first window)", needs: [.option("audio")])
+    static let format = Option(
+        "format", .words(TranscriptFormat.allCases.map(\.rawValue)), in: .format,
+        "the format of the transcript. srt and vtt are subtitles with times", default: TranscriptFormat.text.rawValue,
+        excludes: ["json"], needs: [.option("audio")])
+
+    static let all = [audio, task, language, format]
+}
+
+/// A run that prints the text of a sound.
+struct SpeechRun {
+    let model: AccelModel
+    let sound: Sound
+    let arguments: Arguments
+    let console: Console
+
+    func run() throws {
+        let start = ContinuousClock.now
+        var options = TranscriptionOptions(language: arguments[SpeechOptions.language])
+        if let task = arguments[SpeechOptions.task].flatMap(TranscriptionOptions.Task.init) { options.task = task }
+        let transcription = try model.transcribe(sound, options)
+        let format = arguments[SpeechOptions.format].flatMap(TranscriptFormat.init) ?? .text
+        let isJSON = arguments.has(CommonOptions.json)
+        if !isJSON { console.stream(format.beginning) }
+        var segments: [TranscriptionSegment] = []
+        while let segment = try next(of: transcription) {
+            segments.append(segment)
+            if !isJSON { console.stream(format.text(of: segment, number: segments.count)) }
+        }
+        guard !isJSON else {
+            console.print(document(segments, transcription.language, start.secondsToNow))
+            return
+        }
+        let parts = [
+            transcription.language.map { "language: \($0)" },
+            "\(Text.decimals(sound.duration, 1)) s of sound in \(Text.decimals(start.secondsToNow, 1)) s",
+            "peak memory \(Wording.bytes(Timing.processPeak))",
+        ]
+        console.note(parts.compactMap(\.self).joined(separator: "; "))
+    }
+
+    private func next(of transcription: Transcription) throws -> TranscriptionSegment? {
+        try waiting {
+            var iterator = transcription.makeAsyncIterator()
+            return try await iterator.next()
+        }
+    }
+
+    private func document(_ segments: [TranscriptionSegment], _ language: String?, _ seconds: Double) -> JSON {
+        func rounded(_ value: Double) -> JSON { .number((value * 10_000).rounded() / 10_000) }
+        return [
+            "text": .string(segments.map(\.text).joined()),
+            "language": language.map { .string($0) } ?? .null,
+            "sound_seconds": rounded(sound.duration), "transcription_ms": .number((seconds * 1e6).rounded() / 1000),
+            "segments": .array(
+                segments.map { segment in
+                    [
+                        "start": rounded(segment.start), "end": rounded(segment.end), "text": .string(segment.text),
+                        "tokens": .array(segment.tokens.map { .integer($0) }),
+                        "temperature": rounded(Double(segment.temperature)),
+                        "mean_log_probability": rounded(segment.meanLogProbability),
+                        "compression_ratio": rounded(segment.compressionRatio),
+                        "no_speech_probability": rounded(Double(segment.noSpeechProbability)),
+                    ]
+                }), "peak_memory_bytes": .int(Timing.processPeak),
+        ]
+    }
+}

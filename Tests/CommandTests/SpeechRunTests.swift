@@ -1,0 +1,181 @@
+import Accel
+import AccelAudio
+import AccelByteIO
+import Foundation
+import TestSupport
+import Testing
+
+/// Transcripts of a tiny Whisper: those of an implementation in Python of the same rules (scripts/fixtures_speech.py).
+@Suite("Runs on sounds")
+struct SpeechRunTests {
+    private static let sound = Fixtures.path("speech/talk.wav")
+    private static let packages = SharedFolder { folder in
+        for (name, words) in [
+            ("whisper", [Fixtures.path("speech/whisper")]),
+            ("last", [Fixtures.path("speech/whisper"), "--logits", "last"]),
+            ("encoder", [Fixtures.path("speech/whisper"), "--part", "encoder"]),
+            ("llama", [Fixtures.path("text/llama")]), ("silent", [Fixtures.path("whisper_small")]),
+        ] {
+            try CommandRunner.succeed(
+                ["convert"] + words + ["--compress", "float32", "-o", "\(folder)/\(name).accelpkg", "--no-cache"],
+                in: folder)
+        }
+    }
+
+    private func expected(_ name: String) throws -> JSONField {
+        let path = Fixtures.path("speech/transcripts.json")
+        return JSONField(try JSON.read(path), file: path)[name]
+    }
+
+    private func run(_ words: [String], package: String = "whisper") throws -> (
+        status: Int32, output: String, errors: String
+    ) {
+        let path = "\(try Self.packages.path)/\(package).accelpkg"
+        // Each run has streams of its own.
+        return try withTemporaryFolder { folder in
+            let result = try CommandRunner.run(["run", path] + words, in: folder)
+            return (result.status, result.output, result.errors)
+        }
+    }
+
+    private func near(_ found: Double, _ expected: JSONField, _ tolerance: Double) throws -> Bool {
+        abs(found - (try expected.double())) <= tolerance
+    }
+
+    @Test(
+        "segments, times, tokens and probabilities are those of the rules, with all logits or the last ones",
+        arguments: ["whisper", "last"], ["detected", "german", "translated"])
+    func transcripts(_ package: String, _ name: String) async throws {
+        let model = try await AccelModel(
+            .path("\(try Self.packages.path)/\(package).accelpkg"), configuration: .reproducible)
+        var options = TranscriptionOptions(
+            task: name == "translated" ? .translate : .transcribe, language: name == "german" ? "de" : nil)
+        options.temperatures = [0]
+        let transcription = try model.transcribe(try Sound(contentsOf: Self.sound), options)
+        var found: [TranscriptionSegment] = []
+        for try await segment in transcription { found.append(segment) }
+        let transcript = try expected(name)
+        #expect(transcription.language == (try transcript["language"].string()))
+        let segments = try transcript["segments"].array()
+        #expect(found.count == segments.count)
+        for (found, expected) in zip(found, segments) {
+            #expect(found.text == (try expected["text"].string()))
+            #expect(found.tokens == (try expected["tokens"].array().map { Int64(try $0.int()) }))
+            #expect(try near(found.start, expected["start"], 1e-9) && near(found.end, expected["end"], 1e-9))
+            #expect(try near(found.meanLogProbability, expected["mean_log_probability"], 1e-3))
+            #expect(try near(found.compressionRatio, expected["compression_ratio"], 1e-9))
+            #expect(try near(Double(found.noSpeechProbability), expected["no_speech_probability"], 1e-4))
+            #expect(found.temperature == 0)
+        }
+        var iterator = transcription.makeAsyncIterator()
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test("a mix of channels at another rate is the same sound")
+    func channels() async throws {
+        let model = try await AccelModel(
+            .path("\(try Self.packages.path)/whisper.accelpkg"), configuration: .reproducible)
+        let sound = try Sound(contentsOf: Self.sound)
+        let stereo = try Sound(
+            samples: sound.samples.flatMap { [$0 + 0.25, $0 - 0.25] }, channelCount: 2, sampleRate: sound.sampleRate)
+        for (other, isSame) in [
+            (stereo, true), (try stereo.resampled(to: 48_000), true), (try Sound(samples: [], sampleRate: 8000), false),
+        ] {
+            let transcription = try model.transcribe(other)
+            var texts: [String] = []
+            for try await segment in transcription { texts.append(segment.text) }
+            #expect(texts.isEmpty != isSame)
+            if other == stereo {
+                #expect(texts == (try expected("detected")["segments"].array().map { try $0["text"].string() }))
+            }
+        }
+    }
+
+    @Test("higher temperatures follow until a text is accepted, windows without speech have none, and the seed decides")
+    func fallback() async throws {
+        let model = try await AccelModel(
+            .path("\(try Self.packages.path)/whisper.accelpkg"), configuration: .reproducible)
+        let sound = try Sound(contentsOf: Self.sound)
+        func segments(_ change: (inout TranscriptionOptions) -> Void) async throws -> [TranscriptionSegment] {
+            var options = TranscriptionOptions()
+            change(&options)
+            var found: [TranscriptionSegment] = []
+            for try await segment in try model.transcribe(sound, options) { found.append(segment) }
+            return found
+        }
+        let plain = try await segments { _ in }
+        #expect(plain.allSatisfy { $0.temperature == 0 })
+        // No text is as probable as that.
+        let improbable = try await segments { $0.logProbabilityLimit = 0 }
+        #expect(!improbable.isEmpty && improbable.allSatisfy { $0.temperature == 1 })
+        #expect(try await segments { $0.logProbabilityLimit = 0 } == improbable)
+        let other = try await segments { ($0.logProbabilityLimit, $0.seed) = (0, 7) }
+        #expect(other != improbable)
+        let repeated = try await segments { ($0.compressionRatioLimit, $0.temperatures) = (0, [0, 0.4]) }
+        #expect(repeated.allSatisfy { $0.temperature == 0.4 })
+        #expect(try await segments { ($0.logProbabilityLimit, $0.noSpeechLimit) = (0, -1) } == [])
+        // Each window for itself: the first one is the same, later ones have other prompts.
+        let alone = try await segments { $0.usesPreviousText = false }
+        #expect(alone[0] == plain[0] && alone != plain)
+        let unheated = await #expect(throws: AccelError.self) { try await segments { $0.temperatures = [] } }
+        #expect(unheated?.code == .invalid)
+    }
+
+    @Test("a cancelled task ends the transcription")
+    func cancelled() async throws {
+        let model = try await AccelModel(
+            .path("\(try Self.packages.path)/whisper.accelpkg"), configuration: .reproducible)
+        let transcription = try model.transcribe(try Sound(contentsOf: Self.sound))
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            var iterator = transcription.makeAsyncIterator()
+            return try await iterator.next()
+        }
+        let error = await #expect(throws: AccelError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test("the tool prints lines, subtitles or a document")
+    func formats() throws {
+        let segments = try expected("detected")["segments"].array()
+        let texts = try segments.map { try $0["text"].string().drop { $0 == " " } }
+        let audio = ["--audio", Self.sound]
+        let lines = try run(audio)
+        #expect(lines.status == 0 && lines.output == texts.map { "\($0)\n" }.joined())
+        #expect(lines.errors.contains("language: fr; 2.8 s of sound in "))
+        let subtitles = try run(audio + ["--format", "srt", "-q"])
+        #expect(subtitles.output.hasPrefix("1\n00:00:00,140 --> 00:00:00,720\n\(texts[0])\n\n2\n00:00:00,720 --> "))
+        #expect(subtitles.errors.isEmpty)
+        let web = try run(audio + ["--format", "vtt"]).output
+        #expect(web.hasPrefix("WEBVTT\n\n00:00:00.140 --> 00:00:00.720\n\(texts[0])\n\n00:00:00.720 --> "))
+        let output = try run(audio + ["--json", "--task", "translate"]).output
+        let document = JSONField(try JSON.parse(ByteView(Array(output.utf8)), file: "output"), file: "output")
+        let translated = try expected("translated")["segments"].array()
+        #expect(try document["text"].string() == translated.map { try $0["text"].string() }.joined())
+        #expect(try document["language"].string() == "fr" && document["sound_seconds"].double() == 2.75)
+        for (found, expected) in zip(try document["segments"].array(), translated) {
+            #expect(found["tokens"].value == expected["tokens"].value)
+            #expect(try near(found["end"].double(), expected["end"], 1e-4))
+        }
+        #expect(try run(audio + ["--language", "de"]).output != lines.output)
+    }
+
+    @Test(
+        "what cannot be transcribed is rejected with its reason",
+        arguments: [
+            ("llama", [sound], "no function takes the log-mel features of a sound"),
+            ("encoder", [sound], "no decoder reads the output of the encoder"),
+            ("silent", [sound], "the package has no tokenizer"),
+            ("whisper", [sound, "--language", "xx"], "expected a language among de, en, fr, found xx"),
+            (
+                "whisper", [Fixtures.path("speech/transcripts.json")],
+                "is not a WAVE or AIFF file; convert the sound to a WAVE file first"
+            ),
+            ("whisper", ["nothing.wav"], "nothing.wav"),
+        ] as [(String, [String], String)])
+    func rejected(_ package: String, _ words: [String], _ reason: String) throws {
+        let result = try run(["--audio"] + words, package: package)
+        #expect(result.status != 0 && result.output.isEmpty)
+        #expect(result.errors.contains(reason), "\(result.errors)")
+    }
+}
