@@ -73,6 +73,8 @@ public enum SourceAbility: CaseIterable, Sendable {
     case plan
     /// The files have digests that `check` compares.
     case check
+    /// The program can be judged by the rules of the linter.
+    case lint
 }
 
 extension ModelSource {

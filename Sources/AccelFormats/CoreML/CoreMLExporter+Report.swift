@@ -3,7 +3,7 @@ import AccelPrograms
 
 extension CoreMLExporter {
     func report(
-        _ model: CoreMLModel, _ weights: WeightLowering, _ counts: LoweringCounts
+        _ model: CoreMLModel, _ weights: WeightLowering, _ counts: LoweringCounts, lint: [LintFinding]
     ) -> ExportReport {
         let outcomes = WeightOutcomes(weights.outcomes, clamped: weights.clamped)
         let (native, decomposed) = (NameCounts(counts.native), NameCounts(counts.decomposed))
@@ -32,6 +32,7 @@ extension CoreMLExporter {
         lines +=
             choices.layout == .ane
             ? model.program.functions.flatMap(Self.neuralEngine) : [Self.neuralEngine(model.program.functions)]
+        if let found = lint.summary { lines.append("lint: \(found)") }
         let widenings = Dictionary(grouping: outcomes.sorted.compactMap(\.outcome.widening)) { $0 }
         let warnings =
             widenings.sorted { $0.key < $1.key }.map { $0.key.warning(weights: $0.value.count) }
@@ -47,6 +48,7 @@ extension CoreMLExporter {
                         .init($0.key, .array($0.value.map { .string($0) }))
                     }),
                 "neural_engine": .array(model.program.functions.map(Self.obstacles)),
+                "lint": .array(lint.map(\.json)),
                 "weights": outcomes.json,
             ])
     }

@@ -60,7 +60,7 @@ public struct CoreMLExporter: Exporter {
         let draft = try draft(of: model)
         let encoded = draft.model.encoded
         try CoreMLPackageWriter.write(encoded, draft.weights.blobs, to: path)
-        return report(draft.model, draft.weights, draft.counts)
+        return report(draft.model, draft.weights, draft.counts, lint: try CoreMLPackage(at: path).lint())
     }
 
     /// Lowers a model to the package that `export` writes.

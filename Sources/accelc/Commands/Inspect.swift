@@ -31,9 +31,12 @@ enum InspectCommand: Command {
         "check", .flag, in: .output,
         "compare every byte of a package with its digest. Core ML packages are checked too",
         isCommon: true)
+    static let lint = Option(
+        "lint", .flag, in: .output,
+        "list what devices are known to reject or slow down in a Core ML package", isCommon: true)
     static let positionals = [file]
     static let options = [
-        configuration, ConversionArguments.ignoredFields.option, shape, tensors, graph, plan, operators, check,
+        configuration, ConversionArguments.ignoredFields.option, shape, tensors, graph, plan, operators, check, lint,
         CommonOptions.json,
     ]
 
@@ -44,6 +47,7 @@ enum InspectCommand: Command {
         (.shapes, [configuration, ConversionArguments.ignoredFields.option, shape], "models"),
         (.tensors, [tensors], "models and packages"), (.graph, [graph], "what has functions"),
         (.plan, [plan, operators], "packages of accelc"), (.check, [check], "packages"),
+        (.lint, [lint], "Core ML packages"),
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
@@ -73,7 +77,7 @@ enum InspectCommand: Command {
         let request = InspectionRequest(
             shapes: try arguments.all(shape).map { try ShapeBindings(parsing: $0) }, tensors: arguments.has(tensors),
             graph: arguments.has(graph), plan: arguments.has(plan), operators: arguments.has(operators),
-            folds: !console.isVerbose)
+            lint: arguments.has(lint), folds: !console.isVerbose)
         var inspection = try (source as? any InspectedSource)?.inspection(request) ?? Inspection(source, request)
         if let checked { inspection.add(checkedFiles: checked) }
         return show(inspection, console)
@@ -101,6 +105,7 @@ struct InspectionRequest {
     var graph = false
     var plan = false
     var operators = false
+    var lint = false
     /// Tensors that are stored alike, and whose names differ in consecutive numbers only, share a line.
     var folds = true
 }

@@ -1,0 +1,80 @@
+import AccelTensors
+
+extension LintRule {
+    /// coremltools #2631: a state of 270 positions fails, and one of 256 works.
+    static let stateSizes = LintRule(
+        "S32", .warning, remedy: "pad the state to a multiple of 32, and slice after reading it"
+    ) { function in
+        function.values.filter { function.isState($0.name) }.compactMap { state in
+            guard let size = state.type.sizes?.first(where: { $0 > 1 && !$0.isMultiple(of: 32) }) else { return nil }
+            return (state.name, "a state \(state.type) has an axis of \(size), which is no multiple of 32")
+        }
+    }
+
+    /// coremltools #1003, #283; 65,536 from A16 on.
+    static let longAxes = LintRule(
+        "AX16", .warning, remedy: "split the axis: a head by its vocabulary, a sequence by chunks"
+    ) { function in
+        function.values.compactMap { value in
+            guard let size = value.type.sizes?.first(where: { $0 > 16_384 }) else { return nil }
+            return (value.name, "\(value.type) has an axis of \(size), and the Neural Engine up to A15 has 16384")
+        }
+    }
+
+    /// coremltools #1723, #1330, #2291.
+    static let ranks = LintRule("RK5", .error, remedy: "merge axes before the operation, and split them after it") {
+        $0.values.filter { $0.type.rank > 5 }.map { ($0.name, "\($0.type) has more than five axes") }
+    }
+
+    /// A row is aligned to 64 bytes: a last axis of one number takes 32 times its memory.
+    static let lastAxes = LintRule("LAST", .warning, remedy: "move the longest axis last") { function in
+        function.results.compactMap { result in
+            guard let sizes = result.type.sizes, let last = sizes.last, let bits = result.type.dataType.bits,
+                let count = Shape(sizes).checkedCount, result.type.dataType.isFloatingPoint,
+                count * bits / 8 > 64 << 10, !(last * bits / 8).isMultiple(of: 64)
+            else { return nil }
+            return (result.name, "the rows of \(result.type) have \(last * bits / 8) bytes, which is no multiple of 64")
+        }
+    }
+
+    /// coremltools #2370, #1764, #1029, #2730, #2271, #989, #1249, #1909.
+    static let flexibleShapes = LintRule("FLEX", .warning, remedy: "export a function for each fixed shape") {
+        function in
+        let inputs = function.interface?.inputs ?? []
+        let enumerated = inputs.filter { $0.enumeratedShapes.count > 1 }
+        return inputs.compactMap { input in
+            if input.shapeRanges.contains(where: { $0.lowerBound != $0.upperBound }) || input.type.sizes == nil {
+                return (input.name, "a range of shapes does not run on the Neural Engine")
+            }
+            guard input.enumeratedShapes.count > 1 else { return nil }
+            if input.enumeratedShapes.count > 120 {
+                return (input.name, "\(input.enumeratedShapes.count) enumerated shapes, and more than 120 fail")
+            }
+            if Set(input.enumeratedShapes.map(\.first)).count > 1 {
+                return (input.name, "enumerated batch sizes fail on the Neural Engine")
+            }
+            if enumerated.count > 1 { return (input.name, "shapes are enumerated for more than one input") }
+            if function.operations.contains(where: { $0.type == "layer_norm" }) {
+                return (input.name, "layer_norm of enumerated shapes leaves the Neural Engine")
+            }
+            return (input.name, "shapes but the default one seldom run on the Neural Engine")
+        }
+    }
+
+    /// hollance/neural-engine #44.
+    static let longSoftmax = LintRule("SMAX", .note, remedy: "split the heads, or use the channel axis") { function in
+        function.operations.filter { $0.type == "softmax" }.compactMap { operation in
+            guard let type = function.type(of: "x", in: operation), let sizes = type.sizes,
+                let axis = try? function.numbers(of: "axis", in: operation)?.first.map({ Int($0) }),
+                let size = sizes.indices.contains(axis < 0 ? axis + sizes.count : axis)
+                    ? sizes[axis < 0 ? axis + sizes.count : axis] : nil, size > 4096
+            else { return nil }
+            return (operation.place, "a softmax over \(size) numbers")
+        }
+    }
+}
+
+extension MILOperation {
+    /// The name of the first result.
+    var place: String { outputs.first?.name ?? type }
+}

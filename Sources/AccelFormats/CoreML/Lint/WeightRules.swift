@@ -1,0 +1,41 @@
+import AccelTensors
+
+extension LintRule {
+    /// coremltools #2716, #2688, #2777.
+    static let statesBesidePalettes = LintRule(
+        "SPAL", .warning, remedy: "pass the cache as inputs and outputs, or store weights in blocks of int8"
+    ) { function in
+        guard function.hasStates else { return [] }
+        return function.constantOperations.filter { $0.type == "constexpr_lut_to_dense" }.map {
+            ($0.place, "a palette in a function with states")
+        }
+    }
+
+    /// coremltools #2758, #2503: such a package loads, and ends the process at its first prediction.
+    static let largeFunctions = LintRule(
+        "BIG", .warning, remedy: "split it into functions or packages of at most 500 MB, or use palettes"
+    ) { function in
+        let bytes = function.constantOperations.filter { $0.type == "const" }.reduce(0) { sum, operation in
+            guard let type = operation.outputs.first?.content.tensor, type.dataType.isFloatingPoint,
+                let count = Shape(type.sizes ?? []).checkedCount
+            else { return sum }
+            return sum + 2 * count
+        }
+        return bytes > 600_000_000
+            ? [(function.function.name, "plain weights of \(bytes / 1_000_000) MB in float16")] : []
+    }
+
+    /// FluidAudio #828: an encoder in int8 fails on A16.
+    static let largeInt8 = LintRule(
+        "I8A", .note, remedy: "export a twin in float16 for devices up to A16, and try both"
+    ) { function in
+        guard !function.hasStates else { return [] }
+        let parts = function.constantOperations.filter { operation in
+            operation.type == "constexpr_affine_dequantize"
+                || operation.type == "constexpr_blockwise_shift_scale"
+                    && function.type(of: "data", in: operation)?.dataType.bits == 8
+        }
+        let bytes = parts.reduce(0) { $0 + (Shape($1.outputs.first?.content.tensor.sizes ?? []).checkedCount ?? 0) }
+        return bytes > 300_000_000 ? [(function.function.name, "weights of \(bytes / 1_000_000) MB in int8")] : []
+    }
+}
