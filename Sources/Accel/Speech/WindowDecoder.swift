@@ -55,8 +55,9 @@ struct WindowDecoder: Sendable {
         if let language = options.language, tokens.languages[language] == nil {
             let known = tokens.languages.keys.sorted()
             throw AccelError(
-                .invalid, expected: "a language among \(known.joined(separator: ", "))", found: "\(language)", at: path,
-                hint: AccelError.suggestion(for: language, among: known))
+                .invalid, "the model does not know the language \"\(language)\"", at: path,
+                expected: known.joined(separator: ", "), found: language,
+                hint: AccelError.suggestion(for: language, among: known) ?? "languages are codes such as en")
         }
         if tokens.tasks[options.task.rawValue] == nil {
             throw AccelError(.unsupported, "the model has no token of the task \(options.task.rawValue)", at: path)
