@@ -44,7 +44,7 @@ enum CandidateSchemes {
     ) throws -> [any WeightCodec] {
         func affines(like own: AffineCodec?) throws -> [any WeightCodec] {
             let values = try own?.values ?? Codecs.codec(affine.scheme).values
-            return affine.bits.map { AffineCodec(values.replacing("bits", by: $0)) }
+            return try affine.bits.map { try AffineCodec(values.replacing("bits", by: $0)) }
         }
         if let isAllowed {
             let listed = try (all + ggml.dropLast()).map { try Codecs.codec($0) }

@@ -31,22 +31,25 @@ struct AffineGrid: Equatable, Sendable {
         ck_affine_values(codes.baseAddress, codes.count, Double(scale), Double(bias), stored.baseAddress)
     }
 
-    func squaredError(_ values: UnsafeBufferPointer<Float>) -> Double {
+    /// - Parameter weights: the weights of the squared errors, one per value; nil for 1.
+    func squaredError(_ values: UnsafeBufferPointer<Float>, weights: UnsafePointer<Float>?) -> Double {
         var sum = 0.0
-        for value in values {
-            let error = Double(value) - Double(self.value(code(value)))
-            sum += error * error
+        for index in values.indices {
+            let error = Double(values[index]) - Double(self.value(code(values[index])))
+            sum += error * error * Double(weights?[index] ?? 1)
         }
         return sum
     }
 
-    /// Returns why `code` cannot be the nearest to `value`; nil if it can.
-    func violation(of value: Float, code: Int) -> String? {
+    /// Returns why `code` cannot be within `reach` of the code nearest to `value`; nil if it can.
+    func violation(of value: Float, code: Int, reach: Int) -> String? {
         let steps = (Double(value) - Double(bias)) / Double(scale) - Double(code)
-        if code == 0 && steps < 0 || code == top && steps > 0 { return nil }
+        // Values outside of the grid count as its end.
+        let nearest = min(max(steps + Double(code), 0), Double(top))
         // The comparison is written so that a NaN scale is a violation too.
-        return abs(steps) <= LinearGrid.halfStep
-            ? nil : "is \(abs(steps)) steps from its stored value, more than half a step"
+        return steps.isFinite && abs(nearest - Double(code)) <= Double(reach) + LinearGrid.halfStep
+            ? nil
+            : "is \(abs(steps)) steps from its stored value, more than \(reach == 0 ? "half a step" : "\(reach) and a half")"
     }
 }
 
@@ -61,24 +64,31 @@ struct AffineGridSearch: Sendable {
     let type: ScaleType
     let fit: AffineFit
 
-    /// Returns nil if scale or bias exceeds the range of its type.
-    func grid(for values: UnsafeBufferPointer<Float>) -> AffineGrid? {
+    func grid(for values: UnsafeBufferPointer<Float>, weights: ArraySlice<Float>?) -> AffineGrid? {
+        guard let weights else { return grid(for: values) }
+        return weights.withUnsafeBufferPointer { grid(for: values, weights: $0.baseAddress) }
+    }
+
+    /// Finds the grid.
+    /// - Parameter weights: the weights of the squared errors, one per value; nil for 1.
+    /// - Returns: nil if scale or bias exceeds the range of its type.
+    func grid(for values: UnsafeBufferPointer<Float>, weights: UnsafePointer<Float>? = nil) -> AffineGrid? {
         if fit == .mlx, let grid = mlxGrid(for: values) { return grid }
         let (low, high) = values.extremes
         guard let bound = stored(step: (Double(high) - Double(low)) / Double(top), bias: Double(low)) else {
             return nil
         }
         guard low < high else { return bound }
-        var best = (grid: bound, error: bound.squaredError(values))
+        var best = (grid: bound, error: bound.squaredError(values, weights: weights))
         let candidates =
             switch fit {
-            case .mse: leastSquares(values, low, high) + [nearestOnMLXGrid(values)]
+            case .mse: leastSquares(values, weights, low, high) + [nearestOnMLXGrid(values)]
             case .hqq: robust(values, low, high)
             case .minmax, .mlx: [AffineGrid?]()
             }
         for grid in candidates {
             guard let grid else { continue }
-            let error = grid.squaredError(values)
+            let error = grid.squaredError(values, weights: weights)
             if error < best.error { best = (grid, error) }
         }
         return best.grid
@@ -114,10 +124,15 @@ struct AffineGridSearch: Sendable {
 
     /// Tries four ranges around the middle. Each is refitted three times by linear regression of the values on their
     /// codes.
-    private func leastSquares(_ values: UnsafeBufferPointer<Float>, _ low: Float, _ high: Float) -> [AffineGrid?] {
-        let count = Double(values.count)
-        var mean = 0.0
-        for value in values { mean += Double(value) }
+    private func leastSquares(
+        _ values: UnsafeBufferPointer<Float>, _ weights: UnsafePointer<Float>?, _ low: Float, _ high: Float
+    ) -> [AffineGrid?] {
+        func weight(_ index: Int) -> Double { Double(weights?[index] ?? 1) }
+        var (count, mean) = (0.0, 0.0)
+        for index in values.indices {
+            count += weight(index)
+            mean += weight(index) * Double(values[index])
+        }
         mean /= count
         return [1, 0.93, 0.86, 0.79].map { share in
             let middle = (Double(low) + Double(high)) / 2
@@ -126,11 +141,12 @@ struct AffineGridSearch: Sendable {
             for _ in 0..<3 {
                 var (codes, squares, products) = (0.0, 0.0, 0.0)
                 let inverse = 1 / step
-                for value in values {
-                    let code = nearest((Double(value) - bias) * inverse)
-                    codes += code
-                    squares += code * code
-                    products += code * (Double(value) - mean)
+                for index in values.indices {
+                    let code = nearest((Double(values[index]) - bias) * inverse)
+                    let weighted = weight(index) * code
+                    codes += weighted
+                    squares += weighted * code
+                    products += weighted * (Double(values[index]) - mean)
                 }
                 let spread = squares - codes * codes / count
                 guard spread > 0, products > 0 else { return nil }

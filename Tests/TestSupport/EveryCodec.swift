@@ -16,8 +16,12 @@ public enum EveryCodec {
         let inner = type.takesInner ? within.map { "+\($0)" } : [""]
         return texts.flatMap { options in
             inner.compactMap { inner in
-                try? Codecs.codec(
-                    (options.isEmpty ? type.name : "\(type.name):\(options.joined(separator: ","))") + inner)
+                func codec(_ options: [String]) -> (any WeightCodec)? {
+                    try? Codecs.codec(
+                        (options.isEmpty ? type.name : "\(type.name):\(options.joined(separator: ","))") + inner)
+                }
+                // Some options exclude methods.
+                return codec(options) ?? codec(options.filter { !$0.hasPrefix("method=") })
             }
         }
     }

@@ -26,6 +26,7 @@ struct SelfTestTests {
         "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs",
         "iq3_s", "iq3_xxs", "iq2_s", "iq2_xs", "iq2_xxs", "tq1_0", "tq2_0",
         "int4:method=gptq", "int4:mode=asymmetric,method=gptq", "int8:method=gptq", "int4:method=weighted",
+        "affine:bits=4,method=gptq", "affine:bits=3,block=16,method=gptq", "affine:bits=4,method=weighted",
         "int4:method=awq",
         "palette:bits=4,method=gptq", "palette:bits=3,group=16,method=gptq", "palette:bits=4,method=weighted",
     ].filter { name in Codecs.all.contains { $0.name == name.prefix { $0 != ":" && $0 != "+" } } }

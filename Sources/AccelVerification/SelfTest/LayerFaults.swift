@@ -3,8 +3,10 @@ import AccelWeightCompression
 
 extension WeightFault {
     /// The first block's bias is multiplied by 1.1.
-    static let shiftedBias = WeightFault(name: "shift a bias", detail: "one block's bias times 1.1") { weight, _ in
-        weight.scaled("biases", 0..<1, by: 1.1).map { [$0] }
+    static let shiftedBias = WeightFault(
+        name: "shift a bias", detail: "one block's bias times 1.1 (with method=gptq: 3)"
+    ) { weight, _ in
+        weight.scaled("biases", 0..<1, by: weight.hasFreedom ? 3 : 1.1).map { [$0] }
     }
 
     /// A weight that a mask keeps, or an outlier, is in the column beside its own.

@@ -42,11 +42,11 @@ extension WeightCodec {
     /// The codec has the option `method`.
     public var supportsCalibration: Bool { values.options.contains { $0.name == CalibrationMethod.optionName } }
 
-    /// Returns the same codec with another method; the codec itself if it does not support that one.
+    /// Returns the same codec with another method; the codec itself if it, or one of its options, does not support that one.
     public func using(_ method: CalibrationMethod) -> any WeightCodec {
         let option = values.options.first { $0.name == CalibrationMethod.optionName }
         guard let option, option.allowed.contains(method.rawValue), method != self.method else { return self }
-        // Cannot throw: no check of the options involves the method.
+        // Options that exclude the method, such as the search of another tool, keep the codec.
         return (try? Self(values.replacing(option.name, by: method.rawValue))) ?? self
     }
 }

@@ -96,6 +96,37 @@ extension Int8Codec: FeedbackCodec {
     }
 }
 
+extension AffineCodec: FeedbackCodec {
+    func feedbackOrder(_ shape: Shape) -> FeedbackOrder { FeedbackOrder(group: blocks.size(shape)) }
+
+    func encoding(
+        _ unit: Range<Int>, of source: StoredTensor, feedingBackBy statistics: ActivationStatistics,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let shape = source.shape
+        let (columns, size, perRow) = (shape.columns, blocks.size(shape), blocks.perRow(shape))
+        let factor = statistics.factor(feedbackOrder(shape), threads: 1)
+        func block(at position: Int) -> Int { Int(factor.order[position]) / size }
+        var grid = LinearFeedbackGrid(
+            run: size, search: search, importance: ActivationStatistics.floored(factor.pivots),
+            reach: reach
+        ) { row, position, grid in
+            store(grid, in: sections, at: (unit.lowerBound + row) * perRow + block(at: position))
+        }
+        let distortion = try source.feedingBack(rows: unit, by: factor, on: &grid) { row, codes in
+            guard let target = sections[0].baseAddress else { return }
+            BitPacking.pack(
+                UnsafeBufferPointer(start: codes, count: columns), bits: bits,
+                into: (target + row * bytesPerRow(shape)).assumingMemoryBound(to: UInt8.self))
+        }
+        if let failure = grid.failure {
+            throw overflow(
+                of: source, at: (unit.lowerBound + failure.row) * columns + block(at: failure.position) * size)
+        }
+        return distortion
+    }
+}
+
 extension PaletteCodec: FeedbackCodec {
     func feedbackOrder(_ shape: Shape) -> FeedbackOrder { FeedbackOrder(group: 1) }
 }
@@ -105,12 +136,12 @@ extension StoredTensor {
     /// - Parameter store: receives the codes of each row.
     /// - Throws: `FormatError` if a scale exceeds its type.
     func feedingBack(
-        _ unit: Range<Int>, by factor: FeedbackFactor, on grid: inout LinearFeedbackGrid,
+        _ unit: Range<Int>, by factor: FeedbackFactor, on grid: inout LinearFeedbackGrid<LinearGridSearch>,
         _ store: (_ row: Int, _ codes: UnsafePointer<UInt8>) -> Void
     ) throws -> Distortion {
         let distortion = try feedingBack(rows: unit, by: factor, on: &grid, store)
-        if let (overflow, row) = grid.overflow {
-            throw error(overflow, index: (unit.lowerBound + row) * shape.columns)
+        if let failure = grid.failure, let overflow = failure.error as? LinearGridSearch.Overflow {
+            throw error(overflow, index: (unit.lowerBound + failure.row) * shape.columns)
         }
         return distortion
     }

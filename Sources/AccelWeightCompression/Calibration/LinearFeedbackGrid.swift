@@ -1,28 +1,49 @@
-/// Evenly spaced values for error feedback. Each run of positions, or each row, has its own grid.
-struct LinearFeedbackGrid: FeedbackGrid {
+/// Evenly spaced values, `scale * (code - zero) + bias`.
+protocol FeedbackSteps {
+    var scale: Float { get }
+    /// Added to codes; 0 without zero points.
+    var codeOfZero: Float { get }
+    /// The value of the code `codeOfZero`.
+    var offset: Float { get }
+    /// The only value of a block that has none.
+    static var unit: Self { get }
+}
+
+/// The search for the steps that values share.
+protocol FeedbackSearch: Sendable {
+    associatedtype Steps: FeedbackSteps
+    var codes: ClosedRange<Int> { get }
+    /// Finds the steps of the least squared error.
+    /// - Parameter weights: the weights of the squared errors, one per value.
+    func steps(for values: UnsafeBufferPointer<Float>, weights: UnsafePointer<Float>?) throws -> Steps
+}
+
+/// Evenly spaced values for error feedback. Each run of positions, or each row, has its own steps.
+struct LinearFeedbackGrid<Search: FeedbackSearch>: FeedbackGrid {
     let run: Int?
-    private let search: LinearGridSearch
+    private let search: Search
     /// The weights of squared errors: by position, or by column if there is only one run.
     private let importance: [Float]
     /// Called with the grid of a row's run.
-    private let store: (_ row: Int, _ firstPosition: Int, LinearGrid) -> Void
-    /// The grids of the tile's rows.
+    private let store: (_ row: Int, _ firstPosition: Int, Search.Steps) -> Void
+    /// The steps of the tile's rows.
     private var scales: [Lanes] = []
     private var zeros: [Lanes] = []
+    private var offsets: [Lanes] = []
     private var firstRow = 0
-    private(set) var overflow: (error: LinearGridSearch.Overflow, row: Int)?
+    private(set) var failure: (error: any Error, row: Int, position: Int)?
     private let (low, high, reach): (Float, Float, Float)
 
-    /// - Parameter fixed: the grid of all rows; nil if each run of each row gets its own.
+    /// - Parameter fixed: the steps of all rows; nil if each run of each row gets its own.
     init(
-        run: Int?, search: LinearGridSearch, importance: [Float], reach: Int, fixed: LinearGrid? = nil,
-        store: @escaping (_ row: Int, _ firstPosition: Int, LinearGrid) -> Void
+        run: Int?, search: Search, importance: [Float], reach: Int, fixed: Search.Steps? = nil,
+        store: @escaping (_ row: Int, _ firstPosition: Int, Search.Steps) -> Void
     ) {
         (self.run, self.search, self.importance, self.store) = (run, search, importance, store)
         (low, high, self.reach) = (Float(search.codes.lowerBound), Float(search.codes.upperBound), Float(reach))
         self.fixed = fixed
     }
-    private let fixed: LinearGrid?
+    private let fixed: Search.Steps?
 
     mutating func begin(
         _ positions: Range<Int>, columns: ArraySlice<Int32>, rows: Range<Int>, targets: UnsafePointer<Float>
@@ -31,41 +52,44 @@ struct LinearFeedbackGrid: FeedbackGrid {
         firstRow = rows.lowerBound
         scales = [Lanes](repeating: Lanes(repeating: 1), count: tiles)
         zeros = [Lanes](repeating: .zero, count: tiles)
+        offsets = zeros
         for row in 0..<rows.count {
             let values = UnsafeBufferPointer(start: targets + row * positions.count, count: positions.count)
-            let grid: LinearGrid
+            let steps: Search.Steps
             do {
-                grid =
+                steps =
                     try fixed
                     ?? importance.withUnsafeBufferPointer {
-                        try search.grid(for: values, weights: $0.baseAddress.map { $0 + positions.lowerBound })
+                        try search.steps(for: values, weights: $0.baseAddress.map { $0 + positions.lowerBound })
                     }
             } catch {
-                overflow = overflow ?? (error as? LinearGridSearch.Overflow).map { ($0, rows.lowerBound + row) }
-                grid = LinearGrid(scale: 1, zero: 0)
+                failure = failure ?? (error, rows.lowerBound + row, positions.lowerBound)
+                steps = .unit
             }
-            scales[row / 16][row % 16] = grid.scale
-            zeros[row / 16][row % 16] = Float(grid.zero)
-            store(rows.lowerBound + row, positions.lowerBound, grid)
+            scales[row / 16][row % 16] = steps.scale
+            zeros[row / 16][row % 16] = steps.codeOfZero
+            offsets[row / 16][row % 16] = steps.offset
+            store(rows.lowerBound + row, positions.lowerBound, steps)
         }
     }
 
     func choose(row: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes) {
         let tile = (row - firstRow) / 16
-        let (scale, zero) = (scales[tile], zeros[tile])
-        let nearest = rounded(clamped(weights / scale + zero, low, high))
-        var code = rounded(clamped(targets / scale + zero, low, high))
+        let (scale, zero, offset) = (scales[tile], zeros[tile], offsets[tile])
+        let nearest = rounded(clamped((weights - offset) / scale + zero, low, high))
+        var code = rounded(clamped((targets - offset) / scale + zero, low, high))
         // Feedback of errors beyond float32 is NaN.
         code.replace(with: nearest, where: code .!= code)
         code = clamped(code, nearest - reach, nearest + reach)
         // The reach may go beyond the grid.
         code = clamped(code, Lanes(repeating: low), Lanes(repeating: high))
         // The low bits of the sum are those of the code.
-        return (unsafeBitCast(code + Lanes(repeating: Self.rounder), to: SIMD16<Int32>.self), scale * (code - zero))
+        let codes = unsafeBitCast(code + Lanes(repeating: Self.rounder), to: SIMD16<Int32>.self)
+        return (codes, scale * (code - zero) + offset)
     }
 
     /// 1.5 * 2^23: the sum with a float32 below 2^22 is rounded to an integer.
-    private static let rounder: Float = 12_582_912
+    private static var rounder: Float { 12_582_912 }
 
     @inline(__always)
     private func clamped(_ x: Lanes, _ low: Float, _ high: Float) -> Lanes {
@@ -82,5 +106,35 @@ struct LinearFeedbackGrid: FeedbackGrid {
     private func rounded(_ x: Lanes) -> Lanes {
         let rounder = Lanes(repeating: Self.rounder)
         return (x + rounder) - rounder
+    }
+}
+
+extension LinearGrid: FeedbackSteps {
+    var codeOfZero: Float { Float(zero) }
+    var offset: Float { 0 }
+    static var unit: LinearGrid { LinearGrid(scale: 1, zero: 0) }
+}
+
+extension LinearGridSearch: FeedbackSearch {
+    func steps(for values: UnsafeBufferPointer<Float>, weights: UnsafePointer<Float>?) throws -> LinearGrid {
+        try grid(for: values, weights: weights)
+    }
+}
+
+extension AffineGrid: FeedbackSteps {
+    var codeOfZero: Float { 0 }
+    var offset: Float { bias }
+    static var unit: AffineGrid { AffineGrid(scale: 1, bias: 0, top: 1) }
+}
+
+extension AffineGridSearch: FeedbackSearch {
+    /// Scale or bias exceeds the range of its type.
+    struct Overflow: Error {}
+
+    var codes: ClosedRange<Int> { 0...top }
+
+    func steps(for values: UnsafeBufferPointer<Float>, weights: UnsafePointer<Float>?) throws -> AffineGrid {
+        guard let grid = grid(for: values, weights: weights) else { throw Overflow() }
+        return grid
     }
 }

@@ -23,6 +23,7 @@ public struct AffineCodec: SingleSchemeCodec {
                 "search for scale and bias: mse: least squared error, may clip the outermost; hqq: half-quadratic "
                 + "iterations of the bias, robust to large errors; minmax: reaches every weight; mlx: as MLX's "
                 + "mx.quantize, the same bytes with scales=weight"),
+        CalibrationMethod.option,
         CodecOption(
             "type", allowed: [Self.unknownType, "float16", "bfloat16", "float32"], default: Self.unknownType,
             isFilledIn: true, help: "type that scales=weight stands for"),
@@ -33,12 +34,18 @@ public struct AffineCodec: SingleSchemeCodec {
     private static let unknownType = "none"
 
     public let values: CodecOptionValues
-    private let bits: Int
-    private let blocks: Blocks
-    private let search: AffineGridSearch
+    let bits: Int
+    let blocks: Blocks
+    let search: AffineGridSearch
 
-    public init(_ values: CodecOptionValues) {
+    /// Creates the codec.
+    /// - Throws: `RequestError` for `fit=mlx` together with a method: `mx.quantize` uses no calibration data.
+    public init(_ values: CodecOptionValues) throws {
         self.values = values
+        if values["fit"] == AffineFit.mlx.rawValue, values.method != .nearest {
+            throw RequestError(
+                "affine: fit=mlx has the codes of mx.quantize, which takes no calibration data; remove fit or method")
+        }
         bits = values.integer("bits") ?? 4
         blocks = Blocks(size: values.integer("block"))
         search = AffineGridSearch(
@@ -47,13 +54,16 @@ public struct AffineCodec: SingleSchemeCodec {
             fit: AffineFit(rawValue: values["fit"]) ?? .mse)
     }
 
+    /// The largest distance in codes between a stored code and the nearest one: with few bits a quarter of all codes.
+    var reach: Int { method == .gptq ? min(LinearGridSearch.feedbackReach, (search.top + 1) / 4) : 0 }
+
     public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
         quantizationUnsupportedReason(elementType, shape)
     }
 
-    public func resolved(for source: StoredTensor) -> any WeightCodec {
+    public func resolved(for source: StoredTensor) throws -> any WeightCodec {
         guard values["scales"] == Self.ofWeight else { return self }
-        return AffineCodec(values.replacing("type", by: ScaleType(of: source.elementType).rawValue))
+        return try AffineCodec(values.replacing("type", by: ScaleType(of: source.elementType).rawValue))
     }
 
     /// Whether the type of the scales is known.
@@ -72,7 +82,7 @@ public struct AffineCodec: SingleSchemeCodec {
         isResolved ? nil : "scales=weight does not say the type of the stored scales"
     }
 
-    private func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
+    func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
 
     public func units(shape: Shape) -> [Range<Int>] { shape.rowBlocks(of: 1 << 18) }
 
@@ -96,8 +106,12 @@ public struct AffineCodec: SingleSchemeCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
+        if method == .gptq, let statistics {
+            return try encoding(unit, of: source, feedingBackBy: statistics, into: sections)
+        }
         let shape = source.shape
         let perRow = blocks.perRow(shape)
+        let importance = method == .weighted ? statistics?.importance : nil
         var distortion = Distortion()
         try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(shape.columns, 1)) { codes in
             try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(shape.columns, 1)) { stored in
@@ -106,13 +120,11 @@ public struct AffineCodec: SingleSchemeCodec {
                 try source.forEachFiniteRow(unit) { row, values in
                     for block in 0..<perRow {
                         let columns = blocks.columns(of: block, shape)
-                        guard let grid = search.grid(for: UnsafeBufferPointer(rebasing: values[columns])) else {
-                            throw source.error(
-                                "needs a scale or bias beyond \(search.type.rawValue); store it with scales=float32",
-                                index: row * shape.columns + columns.lowerBound)
+                        let part = UnsafeBufferPointer(rebasing: values[columns])
+                        guard let grid = search.grid(for: part, weights: importance?[columns]) else {
+                            throw overflow(of: source, at: row * shape.columns + columns.lowerBound)
                         }
-                        search.type.store(grid.scale, in: sections[1], at: row * perRow + block)
-                        search.type.store(grid.bias, in: sections[2], at: row * perRow + block)
+                        store(grid, in: sections, at: row * perRow + block)
                         grid.encode(
                             UnsafeBufferPointer(rebasing: values[columns]),
                             codes: UnsafeMutableBufferPointer(rebasing: codes[columns]),
@@ -127,6 +139,15 @@ public struct AffineCodec: SingleSchemeCodec {
             }
         }
         return distortion
+    }
+
+    func store(_ grid: AffineGrid, in sections: [UnsafeMutableRawBufferPointer], at index: Int) {
+        search.type.store(grid.scale, in: sections[1], at: index)
+        search.type.store(grid.bias, in: sections[2], at: index)
+    }
+
+    func overflow(of source: StoredTensor, at index: Int) -> FormatError {
+        source.error("needs a scale or bias beyond \(search.type.rawValue); store it with scales=float32", index: index)
     }
 
     private func grid(of weight: CompressedTensor, row: Int, block: Int) -> AffineGrid {
@@ -178,7 +199,7 @@ public struct AffineCodec: SingleSchemeCodec {
                     }
                     for column in 0..<shape.columns {
                         let grid = grid(of: weight, row: row, block: column / blocks.size(shape))
-                        if let reason = grid.violation(of: values[column], code: Int(codes[column])) {
+                        if let reason = grid.violation(of: values[column], code: Int(codes[column]), reach: reach) {
                             return (row * shape.columns + column, reason)
                         }
                     }
