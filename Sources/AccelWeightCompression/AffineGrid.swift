@@ -64,11 +64,6 @@ struct AffineGridSearch: Sendable {
     let type: ScaleType
     let fit: AffineFit
 
-    func grid(for values: UnsafeBufferPointer<Float>, weights: ArraySlice<Float>?) -> AffineGrid? {
-        guard let weights else { return grid(for: values) }
-        return weights.withUnsafeBufferPointer { grid(for: values, weights: $0.baseAddress) }
-    }
-
     /// Finds the grid.
     /// - Parameter weights: the weights of the squared errors, one per value; nil for 1.
     /// - Returns: nil if scale or bias exceeds the range of its type.

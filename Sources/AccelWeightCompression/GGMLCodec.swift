@@ -24,7 +24,8 @@ public struct GGMLCodec: WeightCodec {
     public static let schemes = GGMLFormat.all.map { format in
         let options =
             (format.isSearched ? [GGMLFit.option] : [])
-            + (format.takesImportance ? [CalibrationMethod.importanceOption] : [])
+            + (format.hasFeedback
+                ? [CalibrationMethod.blockOption] : format.takesImportance ? [CalibrationMethod.importanceOption] : [])
         return CodecScheme(format.name, options: options, type: GGMLCodec.self)
     }
 
@@ -75,6 +76,9 @@ public struct GGMLCodec: WeightCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
+        if method == .gptq, let statistics {
+            return try encoding(unit, of: source, feedingBackBy: statistics, into: sections[0])
+        }
         let importance = method == .weighted ? statistics?.meanSquares ?? [] : []
         // All rows have the same one, which the first unit writes.
         if unit.contains(0), !importance.isEmpty {
@@ -109,11 +113,13 @@ public struct GGMLCodec: WeightCodec {
         }
     }
 
-    /// Encodes the weights again, with the stored importance, and compares the bytes.
+    /// Encodes the weights again, with the stored importance, and compares the bytes; of error feedback it checks the codes.
     public func violation(
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {
-        self.rows(importance(in: weight.sections)).violation(rows, of: weight, source: source)
+        method == .gptq
+            ? feedbackViolation(rows, of: weight, source: source)
+            : self.rows(importance(in: weight.sections)).violation(rows, of: weight, source: source)
     }
 }
 

@@ -71,6 +71,8 @@ package struct GGMLFormat: Sendable {
     package var number: UInt32 { UInt32(type.rawValue) }
     /// Whether ggml has another search of the type for a given importance of columns.
     package var takesImportance: Bool { search == .weighted || needsImportance }
+    /// Whether codes can be chosen by error feedback: each is an entry of one table, times the scale of its block.
+    var hasFeedback: Bool { type == CK_GGML_IQ4_NL }
     /// Whether ggml does not encode without an importance of columns.
     package var needsImportance: Bool { search == .weightedOnly }
     /// Whether scales of less squared error than ggml's can be searched.

@@ -58,6 +58,17 @@ package enum MicroscaleFit: String, CaseIterable, Sendable {
     /// have no sign, and a scale of E4M3 may be 0.
     case mlx
 
+    /// Reads the options of a codec.
+    /// - Throws: `RequestError` for `mlx` together with a method.
+    init(_ values: CodecOptionValues) throws {
+        self = MicroscaleFit(rawValue: values["fit"]) ?? .mse
+        if self == .mlx, values.method != .nearest {
+            throw RequestError(
+                "\(values.codec): fit=mlx has the codes of mx.quantize, which takes no calibration data; remove fit or method"
+            )
+        }
+    }
+
     static func option(_ fits: [MicroscaleFit]) -> CodecOption {
         let floor = "; floor: the largest's exponent, may clip, as in the MX specification"
         return CodecOption(
@@ -126,8 +137,8 @@ package struct SmallFloat: Sendable {
 
 extension MicroscaledCodec {
     /// Weights of a row that share a scale, by the row's length.
-    private var blocks: Blocks { Blocks(size: Self.block) }
-    private func rowBytes(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: elements.bits) }
+    var blocks: Blocks { Blocks(size: Self.block) }
+    func rowBytes(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: elements.bits) }
 
     public func unsupportedReason(elementType: ElementType, shape: Shape) -> String? {
         quantizationUnsupportedReason(elementType, shape)
@@ -174,10 +185,22 @@ extension MicroscaledCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
+        try encode(unit, of: source, given: statistics, threads: 1, into: sections)
+    }
+
+    public func encode(
+        _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?, threads: Int,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
         let (shape, perRow) = (source.shape, blocks.perRow(source.shape))
         let tensorScale = try findGlobalScale(of: source, unit)
         if global != nil { sections[2].storeBytes(of: tensorScale, as: Float.self) }
         let scales = scaleTable(tensorScale)
+        if method == .gptq, let statistics {
+            return try encoding(
+                unit, of: source, among: scales, feedingBackBy: statistics, threads: threads, into: sections)
+        }
+        let importance = method == .weighted ? statistics?.importance : nil
         var distortion = Distortion()
         try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(shape.columns, 1)) { codes in
             try withUnsafeTemporaryAllocation(of: Float.self, capacity: max(shape.columns, 1)) { stored in
@@ -186,8 +209,11 @@ extension MicroscaledCodec {
                 try source.forEachFiniteRow(unit) { row, values in
                     for block in 0..<perRow {
                         let columns = blocks.columns(of: block, shape)
-                        let code = scaleCode(
-                            for: UnsafeBufferPointer(rebasing: values[columns]), of: source.elementType, among: scales)
+                        let code = importance.withElements(columns) {
+                            scaleCode(
+                                for: UnsafeBufferPointer(rebasing: values[columns]), weights: $0,
+                                of: source.elementType, among: scales)
+                        }
                         sections[1][row * perRow + block] = code
                         let scale = scales[Int(code)]
                         for column in columns {
@@ -221,8 +247,10 @@ extension MicroscaledCodec {
     }
 
     /// Returns the code of a block's scale.
-    private func scaleCode(
-        for values: UnsafeBufferPointer<Float>, of type: ElementType, among scales: [Float]
+    /// - Parameter weights: the weights of the squared errors, one per value; nil for 1.
+    func scaleCode(
+        for values: UnsafeBufferPointer<Float>, weights: UnsafePointer<Float>?, of type: ElementType,
+        among scales: [Float]
     ) -> UInt8 {
         let (low, high) = values.extremes
         let largest = max(-low, high)
@@ -234,10 +262,10 @@ extension MicroscaledCodec {
         for code in candidates {
             let scale = scales[Int(code)]
             var error = 0.0
-            for value in values {
-                let code = Int(elements.code(value, scale: scale))
-                let difference = Double(value) - Double(elements.values[code] * scale)
-                error += difference * difference
+            for index in values.indices {
+                let code = Int(elements.code(values[index], scale: scale))
+                let difference = Double(values[index]) - Double(elements.values[code] * scale)
+                error += difference * difference * Double(weights?[index] ?? 1)
             }
             if error < best.error { best = (code, error) }
         }
@@ -327,6 +355,7 @@ extension MicroscaledCodec {
     ) -> (index: Int, reason: String)? {
         let (shape, perRow) = (weight.shape, blocks.perRow(weight.shape))
         let scales = scaleTable(global == nil ? 1 : globalScale(in: weight.sections[2]))
+        let (ranks, reach) = (elements.ranks, reach)
         return weight.sections[0].withBytes { packed in
             withUnsafeTemporaryAllocation(of: Float.self, capacity: max(shape.columns, 1)) { values in
                 for row in rows {
@@ -342,9 +371,16 @@ extension MicroscaledCodec {
                         func distance(_ code: UInt8) -> Double {
                             abs(Double(values[column] / scale) - Double(elements.values[Int(code)]))
                         }
+                        let nearest = elements.code(values[column], scale: scale)
+                        if reach > 0, abs(ranks[Int(code)] - ranks[Int(nearest)]) <= reach { continue }
                         // The comparison is written so that a NaN code is a violation too.
-                        if !(distance(code) <= distance(elements.code(values[column], scale: scale))) {
-                            return (row * shape.columns + column, "has a code that is not the nearest value's")
+                        if !(distance(code) <= distance(nearest)) {
+                            return (
+                                row * shape.columns + column,
+                                reach == 0
+                                    ? "has a code that is not the nearest value's"
+                                    : "has a code that is not within \(reach) of the nearest value's"
+                            )
                         }
                     }
                 }

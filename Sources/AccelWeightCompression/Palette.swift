@@ -55,6 +55,14 @@ struct Palette {
         return entries.allSatisfy { abs(Double(x) - Double($0)) >= distance }
     }
 
+    /// The largest distance in codes between a code of error feedback and the nearest one: at most a quarter of the table.
+    static func feedbackReach(of entries: Int) -> Int { max(1, min(3, entries / 8)) }
+
+    /// The reason of a violation.
+    static func distantCode(_ reach: Int) -> String {
+        "has a code that is not \(reach == 0 ? "the nearest entry's" : "within \(reach) of the nearest entry's")"
+    }
+
     /// Returns whether the nearest entry has a code within `reach` of `code`.
     func isNear(_ code: UInt8, to value: Float, scale: Float, reach: Int) -> Bool {
         guard entries.indices.contains(Int(code)) else { return false }

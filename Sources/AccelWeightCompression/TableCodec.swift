@@ -7,7 +7,7 @@ import CAccelKernels
 ///
 /// Sections: `codes` (nibbles; each row starts at a byte boundary, lower nibble first), `scales` (one per block,
 /// row-major; a negative scale mirrors the table).
-protocol TableCodec: BlockScaledCodec {
+protocol TableCodec: BlockScaledCodec, FeedbackCodec {
     /// The 16 entries, ascending, with the bounds between them.
     static var palette: Palette { get }
     /// Candidate positions of the largest magnitude in the table, of either sign.
@@ -29,6 +29,37 @@ struct TableSettings {
 }
 
 extension TableCodec {
+    /// The largest distance in codes between a stored code and the nearest one.
+    private var reach: Int { method == .gptq ? Palette.feedbackReach(of: Self.palette.entries.count) : 0 }
+    func feedbackOrder(_ shape: Shape) -> FeedbackOrder { FeedbackOrder(group: blocks.size(shape)) }
+
+    /// Encodes rows by error feedback.
+    private func encoding(
+        _ unit: Range<Int>, of source: StoredTensor, feedingBackBy statistics: ActivationStatistics,
+        into sections: [UnsafeMutableRawBufferPointer]
+    ) throws -> Distortion {
+        let shape = source.shape
+        let (columns, size, perRow) = (shape.columns, blocks.size(shape), blocks.perRow(shape))
+        let factor = statistics.factor(feedbackOrder(shape), threads: 1)
+        func block(at position: Int) -> Int { Int(factor.order[position]) / size }
+        let search = scaleSearch
+        var grid = TableFeedbackGrid(
+            run: size, palette: Self.palette, reach: reach, importance: ActivationStatistics.floored(factor.pivots)
+        ) { row, position, targets, weights in
+            let row = unit.lowerBound + row
+            let scale = try search.scale(for: targets, weights: weights) { largest, _ in
+                overflow(largest, of: source, at: row * columns + block(at: position) * size)
+            }
+            scaleType.store(scale, in: sections[1], at: row * perRow + block(at: position))
+            return scale
+        }
+        let distortion = try source.feedingBack(rows: unit, by: factor, on: &grid) { row, codes in
+            Nibbles.pack(codes, columns, into: sections[0], at: row * Nibbles.byteCount(columns))
+        }
+        if let error = grid.failure { throw error }
+        return distortion
+    }
+
     var blocks: Blocks { settings.blocks }
     var scaleType: ScaleType { settings.scaleType }
 
@@ -37,6 +68,7 @@ extension TableCodec {
             Blocks.option(default: block),
             CodecOption("scales", allowed: ["float16", "float32"], default: "float16", help: "type of the scales"),
             ScaleFit.option(default: .mse),
+            CalibrationMethod.option,
         ]
     }
 
@@ -69,16 +101,23 @@ extension TableCodec {
         _ unit: Range<Int>, of source: StoredTensor, given statistics: ActivationStatistics?,
         into sections: [UnsafeMutableRawBufferPointer]
     ) throws -> Distortion {
+        if method == .gptq, let statistics {
+            return try encoding(unit, of: source, feedingBackBy: statistics, into: sections)
+        }
         let shape = source.shape
         let perRow = blocks.perRow(shape)
+        let importance = method == .weighted ? statistics?.importance : nil
+        let search = scaleSearch
         var distortion = Distortion()
         try withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(shape.columns, 1)) { codes in
             try source.forEachFiniteRow(unit) { row, values in
                 for block in 0..<perRow {
                     let columns = blocks.columns(of: block, shape)
                     let part = UnsafeBufferPointer(rebasing: values[columns])
-                    let scale = try scale(for: part) { reason, index in
-                        source.error(reason, index: row * shape.columns + columns.lowerBound + index)
+                    let scale: Float = try importance.withElements(columns) { weights in
+                        try search.scale(for: part, weights: weights) { largest, index in
+                            overflow(largest, of: source, at: row * shape.columns + columns.lowerBound + index)
+                        }
                     }
                     scaleType.store(scale, in: sections[1], at: row * perRow + block)
                     distortion.merge(
@@ -92,27 +131,12 @@ extension TableCodec {
         return distortion
     }
 
-    private func scale(
-        for values: UnsafeBufferPointer<Float>, error: (_ reason: String, _ index: Int) -> FormatError
-    ) throws -> Float {
-        let (low, high) = values.extremes
-        let largest = max(-low, high)
-        guard largest > 0 else { return 1 }
-        var bound = scaleType.rounded(largest)
-        if bound == 0 { bound = scaleType.next(after: 0) }
-        guard bound.isFinite else {
-            throw error(
-                "needs a scale of \(largest), beyond float16; store it with scales=float32",
-                values.firstIndex { abs($0) == largest } ?? 0)
-        }
-        guard settings.fit == .mse, largest > 1e-30, largest < 1e30 else { return bound }
-        return scaleType.refined(largest / Self.ratios, bounds: (bound, -bound)) { scales in
-            ScaleSums(scales: scales) { inverses, products, squares in
-                ck_try_table_scales(
-                    values.baseAddress, values.count, inverses, Self.palette.entries, Self.palette.bounds, products,
-                    squares)
-            }
-        }
+    private func overflow(_ largest: Float, of source: StoredTensor, at index: Int) -> FormatError {
+        source.error("needs a scale of \(largest), beyond float16; store it with scales=float32", index: index)
+    }
+
+    private var scaleSearch: TableScaleSearch {
+        TableScaleSearch(palette: Self.palette, ratios: Self.ratios, type: scaleType, fit: settings.fit)
     }
 
     /// Reads scales by their index over all rows.
@@ -154,8 +178,8 @@ extension TableCodec {
                             let scale = scaleType.load(scales, at: row * blocks.perRow(shape) + block)
                             let code = Nibbles.unsigned(
                                 codes, from: row * Nibbles.byteCount(shape.columns), at: column)
-                            if !Self.palette.isNearest(code, to: values[column], scale: scale) {
-                                return (row * shape.columns + column, "has a code that is not the nearest entry's")
+                            if !Self.palette.isNear(code, to: values[column], scale: scale, reach: reach) {
+                                return (row * shape.columns + column, Palette.distantCode(reach))
                             }
                         }
                     }
@@ -169,5 +193,39 @@ extension TableCodec {
         BlockScaledCodes(
             bits: 4, values: .table(Self.palette.entries), shifts: .none, scaleType: scaleType,
             rowBytes: Nibbles.byteCount(shape.columns), block: blocks.size(shape), blocks: blocks.perRow(shape))
+    }
+}
+
+/// The search for the scale by which values are entries of a table.
+struct TableScaleSearch {
+    let palette: Palette
+    /// Candidate positions of the largest magnitude in the table, of either sign.
+    let ratios: SIMD16<Float>
+    let type: ScaleType
+    let fit: ScaleFit
+
+    /// Finds the scale of a block.
+    /// - Parameters:
+    ///   - weights: the weights of the squared errors, one per value; nil for 1.
+    ///   - error: makes the error for a scale beyond its type, from the scale and the index of the largest value.
+    func scale(
+        for values: UnsafeBufferPointer<Float>, weights: UnsafePointer<Float>?,
+        error: (_ scale: Float, _ index: Int) -> FormatError
+    ) throws -> Float {
+        let (low, high) = values.extremes
+        let largest = max(-low, high)
+        guard largest > 0 else { return 1 }
+        let reaching = largest / min(abs(palette.entries.first ?? 1), abs(palette.entries.last ?? 1))
+        var bound = type.rounded(reaching)
+        if bound == 0 { bound = type.next(after: 0) }
+        guard bound.isFinite else { throw error(reaching, values.firstIndex { abs($0) == largest } ?? 0) }
+        guard fit == .mse, largest > 1e-30, largest < 1e30 else { return bound }
+        return type.refined(largest / ratios, bounds: (bound, -bound)) { scales in
+            ScaleSums(scales: scales) { inverses, products, squares in
+                ck_try_table_scales(
+                    values.baseAddress, weights, values.count, inverses, palette.entries, palette.bounds, products,
+                    squares)
+            }
+        }
     }
 }

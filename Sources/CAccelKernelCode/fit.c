@@ -41,8 +41,8 @@ CK_INLINE void try_scales(const float *values, const float *weights, size_t coun
 }
 
 // The same with the nearest entry of a table instead of an integer.
-CK_INLINE void try_table(const float *values, size_t count, const float inverses[16], const float table[16],
-                         const float bounds[15], double products[16], double squares[16]) {
+CK_INLINE void try_table(const float *values, const float *weights, size_t count, const float inverses[16],
+                         const float table[16], const float bounds[15], double products[16], double squares[16]) {
     f32x16 inverse;
     ck_copy(&inverse, inverses, sizeof inverse);
     for (int lane = 0; lane < 16; lane++) products[lane] = squares[lane] = 0;
@@ -52,9 +52,14 @@ CK_INLINE void try_table(const float *values, size_t count, const float inverses
         for (size_t i = start; i < end; i++) {
             f32x16 x = values[i] * inverse, entry = table[0];
 #pragma clang loop unroll(full)
-            for (int b = 0; b < 15; b++) entry = CHOOSE(x > bounds[b], (f32x16)table[b + 1], entry);
-            product += x * entry;
-            square += entry * entry;
+            for (int k = 0; k < 15; k++) entry = CHOOSE(x > bounds[k], (f32x16)table[k + 1], entry);
+            f32x16 a = x * entry, b = entry * entry;
+            if (weights) {
+                a *= weights[i];
+                b *= weights[i];
+            }
+            product += a;
+            square += b;
         }
         for (int lane = 0; lane < 16; lane++) {
             products[lane] += product[lane];
@@ -89,28 +94,28 @@ void ck_try_scales(const float *values, const float *weights, size_t count, cons
     }
 }
 
-static void table_scalar(const float *v, size_t n, const float *i, const float *t, const float *b, double *p,
-                         double *s) {
-    try_table(v, n, i, t, b, p, s);
+static void table_scalar(const float *v, const float *w, size_t n, const float *i, const float *t, const float *b,
+                         double *p, double *s) {
+    w ? try_table(v, w, n, i, t, b, p, s) : try_table(v, 0, n, i, t, b, p, s);
 }
 #if CK_X86
-CK_TARGET_AVX2 static void table_avx2(const float *v, size_t n, const float *i, const float *t, const float *b,
-                                      double *p, double *s) {
-    try_table(v, n, i, t, b, p, s);
+CK_TARGET_AVX2 static void table_avx2(const float *v, const float *w, size_t n, const float *i, const float *t,
+                                      const float *b, double *p, double *s) {
+    w ? try_table(v, w, n, i, t, b, p, s) : try_table(v, 0, n, i, t, b, p, s);
 }
-CK_TARGET_AVX512 static void table_avx512(const float *v, size_t n, const float *i, const float *t, const float *b,
-                                          double *p, double *s) {
-    try_table(v, n, i, t, b, p, s);
+CK_TARGET_AVX512 static void table_avx512(const float *v, const float *w, size_t n, const float *i, const float *t,
+                                          const float *b, double *p, double *s) {
+    w ? try_table(v, w, n, i, t, b, p, s) : try_table(v, 0, n, i, t, b, p, s);
 }
 #endif
 
-void ck_try_table_scales(const float *values, size_t count, const float inverses[16], const float table[16],
-                         const float bounds[15], double products[16], double squares[16]) {
+void ck_try_table_scales(const float *values, const float *weights, size_t count, const float inverses[16],
+                         const float table[16], const float bounds[15], double products[16], double squares[16]) {
     switch (ck_current_isa()) {
 #if CK_X86
-    case CK_AVX512: table_avx512(values, count, inverses, table, bounds, products, squares); return;
-    case CK_AVX2: table_avx2(values, count, inverses, table, bounds, products, squares); return;
+    case CK_AVX512: table_avx512(values, weights, count, inverses, table, bounds, products, squares); return;
+    case CK_AVX2: table_avx2(values, weights, count, inverses, table, bounds, products, squares); return;
 #endif
-    default: table_scalar(values, count, inverses, table, bounds, products, squares); return;
+    default: table_scalar(values, weights, count, inverses, table, bounds, products, squares); return;
     }
 }

@@ -28,27 +28,31 @@ extension Kernels {
             var generator = SeededGenerator(seed: UInt64(count))
             let inverses = (1...16).map { Float($0) * ($0 % 2 == 0 ? 0.25 : -0.25) }
             let values = generator.floats(count)
+            let weights = generator.floats(count, in: 0...3)
             let table = generator.floats(16).sorted()
             let bounds = zip(table, table.dropFirst()).map { ($0 + $1) / 2 }
-            let all = Kernels.onEachSet {
-                var sums = Sums()
-                values.withUnsafeBufferPointer { values in
-                    ck_try_table_scales(
-                        values.baseAddress, count, inverses, table, bounds, &sums.products, &sums.squares)
+            for weighted in [nil, weights] {
+                let all = Kernels.onEachSet {
+                    var sums = Sums()
+                    values.withUnsafeBufferPointer { values in
+                        ck_try_table_scales(
+                            values.baseAddress, weighted, count, inverses, table, bounds, &sums.products, &sums.squares)
+                    }
+                    return sums
                 }
-                return sums
-            }
-            #expect(all.agree)
-            for lane in 0..<16 {
-                var (product, square) = (0.0, 0.0)
-                for value in values {
-                    let x = value * inverses[lane]
-                    let entry = Double(table[bounds.prefix { x > $0 }.count])
-                    product += Double(x) * entry
-                    square += entry * entry
+                #expect(all.agree)
+                for lane in 0..<16 {
+                    var (product, square) = (0.0, 0.0)
+                    for (index, value) in values.enumerated() {
+                        let x = value * inverses[lane]
+                        let entry = Double(table[bounds.prefix { x > $0 }.count])
+                        let weight = Double(weighted?[index] ?? 1)
+                        product += weight * Double(x) * entry
+                        square += weight * entry * entry
+                    }
+                    #expect(abs(all[0].products[lane] - product) <= 1e-5 * (square + 1))
+                    #expect(abs(all[0].squares[lane] - square) <= 1e-5 * (square + 1))
                 }
-                #expect(abs(all[0].products[lane] - product) <= 1e-5 * (square + 1))
-                #expect(abs(all[0].squares[lane] - square) <= 1e-5 * (square + 1))
             }
         }
 

@@ -76,6 +76,10 @@ struct NumericsVersionTests {
         "int8:axis=tensor": "f01a51aaec9869ab79693294e210cf5eae64a04b6fc623481531b76e4e5e59d8",
         // Its codes are the nearest, of a weight that may have been scaled.
         "int4:method=awq": "ef1566695d798ae5f28eb5a0b1e199cebd47e86ff24802d6abc2969769514d0f",
+        "affine:bits=4,block=32,method=gptq": "",
+        "nf4:block=32,method=gptq": "",
+        "mxfp4:method=gptq": "",
+        "iq4_nl:method=gptq": "",
         "int4:method=gptq": "a38fab8504520f0ad169e29c026c0ac37d3e88c2ec4c35ab558b2bb0985aceb8",
         "palette:bits=4,group=16,method=gptq": "0de14ac486b2b02dc287156a8385ef3cf87f4113fada23c90730a75b902541c3",
         "palette:bits=4,method=weighted": "1ab490dffe13f794652e9a63c639a1728764f01bf9bb49ca4f098faa51b2d181",

@@ -16,7 +16,7 @@ struct RowBoundTests {
 
     private static let calibrated = [
         "int4:method=gptq", "int4:method=weighted", "int8:method=gptq", "int8:method=weighted",
-        "affine:bits=4,method=gptq", "affine:bits=3,block=64,method=weighted",
+        "affine:bits=4,method=gptq", "affine:bits=3,block=64,method=weighted", "nf4:method=gptq", "mxfp4:method=gptq",
         "palette:bits=4,group=16,method=gptq", "palette:bits=3,method=weighted", "palette:bits=1,method=gptq",
     ]
 

@@ -251,7 +251,9 @@ struct FeedbackTests {
     static let schemes = [
         "int4:block=16", "int4", "int4:block=64", "int4:block=channel,scales=float32", "int4:mode=asymmetric",
         "affine:bits=4", "affine:bits=3,block=16,scales=float32", "affine:bits=2,block=64,scales=bfloat16",
-        "affine:bits=8,block=channel", "int8", "int8:axis=tensor", "palette:bits=4", "palette:bits=3,group=5",
+        "affine:bits=8,block=channel", "nf4", "fp4:block=16", "mxfp4", "nvfp4:global=none", "nvfp4", "mxfp8:type=e5m2",
+        "iq4_nl",
+        "int8", "int8:axis=tensor", "palette:bits=4", "palette:bits=3,group=5",
         "palette:bits=2,scale=channel",
         "palette:bits=8,entries=float16",
     ]

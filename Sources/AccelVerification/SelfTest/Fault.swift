@@ -82,7 +82,10 @@ struct StoredBytes {
     /// The bytes that a fault moves together in that section: a byte of codes, or a whole value.
     var unit: Int { index(of: "codes") == nil ? max(1, rowBytes / max(shape.columns, 1)) : 1 }
     /// The bits of a code, to the nearest whole number.
-    var codeBits: Int { shape.columns == 0 ? 0 : (8 * rowBytes + shape.columns / 2) / shape.columns }
+    var codeBits: Int {
+        if let codec = codec as? GGMLCodec { return Int(codec.bitsPerWeight) }
+        return shape.columns == 0 ? 0 : (8 * rowBytes + shape.columns / 2) / shape.columns
+    }
 
     /// Returns the value of an option of the codec or of an inner codec.
     func option(_ name: String) -> String? { codec.values.layers.lazy.map { $0[name] }.first { !$0.isEmpty } }
@@ -138,10 +141,10 @@ struct StoredBytes {
     }
 
     /// Replaces the first byte of a section, a floating-point number, by its neighbour towards zero, or away from zero at zero.
-    func movingFirstByte(of section: Int) -> StoredBytes {
+    func movingFirstByte(of section: Int, by step: UInt8) -> StoredBytes {
         var copy = self
         guard let first = copy.sections[section].first else { return copy }
-        copy.sections[section][0] = first & 0x7F == 0 ? first + 1 : first - 1
+        copy.sections[section][0] = first & 0x7F < step ? first + step : first - step
         return copy
     }
 

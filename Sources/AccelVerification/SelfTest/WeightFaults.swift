@@ -6,11 +6,11 @@ extension WeightFault {
     static let scaledChannel = WeightFault(
         name: "scale a channel",
         detail:
-            "one channel's scale, table or values times 1.1 (with method=gptq: 3; a scale of one byte: its neighbour)"
+            "one channel's scale, table or values times 1.1 (with method=gptq: 3; a scale of one byte: its neighbour, or 16 further)"
     ) { weight, _ in
         let factor: Float = weight.hasFreedom ? 3 : 1.1
         if weight.codec is any MicroscaledCodec {
-            return weight.index(of: "scales").map { [weight.movingFirstByte(of: $0)] }
+            return weight.index(of: "scales").map { [weight.movingFirstByte(of: $0, by: weight.hasFreedom ? 16 : 1)] }
         }
         if let changed = weight.scaled("scales", 0..<1, by: factor) { return [changed] }
         if let index = weight.index(of: "palettes"), let type = weight.numbers(in: "palettes") {
@@ -100,7 +100,11 @@ extension WeightFault {
         let units = weight.sections[weight.elements].count / max(weight.unit, 1)
         guard units > 0 else { return nil }
         var copy = weight
-        let offset = units / 2 * weight.unit
+        var offset = units / 2 * weight.unit
+        // Behind the scale of its block.
+        if weight.hasFreedom, let format = (weight.codec as? GGMLCodec)?.format {
+            offset += format.scaleOffset + 2 - offset % format.bytes
+        }
         let before = 8 * (offset % max(weight.rowBytes, 1))
         let bit = weight.hasFreedom ? (0..<8).first { (before + $0 + 1) % max(weight.codeBits, 1) == 0 } ?? 0 : 0
         copy.sections[weight.elements][offset] ^= 1 << UInt8(bit)

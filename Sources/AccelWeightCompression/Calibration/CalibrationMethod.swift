@@ -25,6 +25,11 @@ public enum CalibrationMethod: String, Sendable, CaseIterable {
             "weighted: errors count by the mean squares of activations, as an importance matrix of llama.cpp has them; "
             + "needs calibration data")
 
+    /// The option `method` of types of ggml whose codes can be chosen by error feedback.
+    static let blockOption = CodecOption(
+        optionName, allowed: [nearest, weighted, gptq].map(\.rawValue), default: nearest.rawValue,
+        help: importanceOption.help + "; gptq: later columns compensate for the errors of earlier ones")
+
     fileprivate static let optionName = "method"
 }
 

@@ -14,6 +14,16 @@ extension ActivationStatistics {
     }
 }
 
+extension [Float]? {
+    /// Calls `body` with the elements of a range; with nil without elements.
+    func withElements<Result>(
+        _ range: Range<Int>, _ body: (UnsafePointer<Float>?) throws -> Result
+    ) rethrows -> Result {
+        guard let self else { return try body(nil) }
+        return try self[range].withUnsafeBufferPointer { try body($0.baseAddress) }
+    }
+}
+
 extension LinearGridSearch {
     /// The largest distance in codes between a code of error feedback and the nearest one.
     static let feedbackReach = 3

@@ -18,24 +18,11 @@ struct PaletteFeedbackGrid: FeedbackGrid {
     func choose(row: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes) {
         var scale = Lanes(repeating: 1)
         if !scales.isEmpty { for lane in 0..<min(16, scales.count - row) { scale[lane] = scales[row + lane] } }
-        let nearest = codes(weights / scale)
-        var codes = codes(targets / scale)
-        let (low, high) = (nearest &- reach, nearest &+ reach)
-        codes.replace(with: low, where: codes .< low)
-        codes.replace(with: high, where: codes .> high)
-        var values = Lanes.zero
-        entries.withUnsafeBufferPointer { entries in
-            for lane in 0..<16 { values[lane] = entries[Int(codes[lane])] }
+        let chosen = entries.withUnsafeBufferPointer { entries in
+            bounds.withUnsafeBufferPointer {
+                $0.nearest(to: targets / scale, within: reach, of: weights / scale, entries)
+            }
         }
-        return (codes, scales.isEmpty ? values : values * scale)
-    }
-
-    /// Returns the number of bounds below each value.
-    private func codes(_ values: Lanes) -> SIMD16<Int32> {
-        var codes = SIMD16<Int32>.zero
-        bounds.withUnsafeBufferPointer { bounds in
-            for bound in bounds { codes.replace(with: codes &+ 1, where: values .> bound) }
-        }
-        return codes
+        return (chosen.codes, scales.isEmpty ? chosen.values : chosen.values * scale)
     }
 }

@@ -121,7 +121,8 @@ public struct AffineCodec: SingleSchemeCodec {
                     for block in 0..<perRow {
                         let columns = blocks.columns(of: block, shape)
                         let part = UnsafeBufferPointer(rebasing: values[columns])
-                        guard let grid = search.grid(for: part, weights: importance?[columns]) else {
+                        let found = importance.withElements(columns) { search.grid(for: part, weights: $0) }
+                        guard let grid = found else {
                             throw overflow(of: source, at: row * shape.columns + columns.lowerBound)
                         }
                         store(grid, in: sections, at: row * perRow + block)

@@ -61,9 +61,7 @@ public struct PaletteCodec: SingleSchemeCodec {
     public func units(shape: Shape) -> [Range<Int>] { shape.rowGroups(group) }
 
     var size: Int { 1 << bits }
-    /// The largest distance in codes between a code of error feedback and the nearest one: at most a quarter of the
-    /// table.
-    private var reach: Int { method == .gptq ? max(1, min(3, size / 8)) : 0 }
+    private var reach: Int { method == .gptq ? Palette.feedbackReach(of: size) : 0 }
     /// An integer table is stored after its factor, a float32.
     private var bytesPerPalette: Int { size * entryType.byteCount + (entryType == .int8 ? 4 : 0) }
     func bytesPerRow(_ shape: Shape) -> Int { BitPacking.byteCount(shape.columns, bits: bits) }
@@ -364,8 +362,7 @@ public struct PaletteCodec: SingleSchemeCodec {
                 }
             }
             if let found {
-                let expected = reach == 0 ? "the nearest entry's" : "within \(reach) of the nearest entry's"
-                return (row * columns + found, "has a code that is not \(expected)")
+                return (row * columns + found, Palette.distantCode(reach))
             }
         }
         return nil

@@ -43,8 +43,8 @@ float ck_refined_scale(const float *values, size_t count, float unit, int reach,
 /// to be below 2^22.
 void ck_try_scales(const float *values, const float *weights, size_t count, const float inverses[16], float low,
                    float high, double products[16], double squares[16]);
-/// The same without weights, where q is the entry of an ascending table at the number of bounds below x.
-void ck_try_table_scales(const float *values, size_t count, const float inverses[16], const float table[16],
-                         const float bounds[15], double products[16], double squares[16]);
+/// The same where q is the entry of an ascending table at the number of bounds below x.
+void ck_try_table_scales(const float *values, const float *weights, size_t count, const float inverses[16],
+                         const float table[16], const float bounds[15], double products[16], double squares[16]);
 
 #endif
