@@ -4,7 +4,8 @@ public import AccelWeightCompression
 
 /// Compresses weights in the order of execution: first weights with `method=weighted`, with the inputs of the original
 /// model; then weights with `method=gptq` one after the other, each with the inputs that it gets behind the compressed
-/// weights.
+/// weights. A weight that is read before its product, such as tied word embeddings, is the first of these, with the inputs of the
+/// original model: all others compensate for its errors.
 public struct SequentialCompression {
     /// A compressed weight with the statistics that it was compressed with.
     public struct Result: Sendable {
@@ -92,9 +93,12 @@ public struct SequentialCompression {
                     keepingAll: keepsStatistics || method == .weighted)
                 if keepsStatistics { held += needed }
                 var weighted: [PlannedWeight] = []
-                for (index, name) in walk.weights.enumerated() {
+                // What reads a weight before its product, as the lookup of word embeddings does, gets the compressed one.
+                let ahead = method == .gptq ? walk.weights.indices.filter(original.isReadBefore) : []
+                for (step, index) in (ahead + walk.weights.indices).enumerated() {
+                    let name = walk.weights[index]
                     guard let weight = wanted[name], results[name] == nil,
-                        let statistics = try walk.statistics(of: index)
+                        let statistics = try (step < ahead.count ? original : walk).statistics(of: index)
                     else { continue }
                     let (tensor, distortion) = try compress(weight, statistics)
                     results[name] = Result(tensor: tensor, distortion: distortion, statistics: statistics)

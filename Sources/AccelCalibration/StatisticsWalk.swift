@@ -64,6 +64,9 @@ final class StatisticsWalk {
         return found
     }
 
+    /// Returns whether a call before the product with a weight reads it, as the lookup of tied word embeddings does.
+    func isReadBefore(_ index: Int) -> Bool { run.isRead(weights[index], before: index) }
+
     func replace(_ tensor: CompressedTensor) throws {
         try run.replace(tensor)
         stored?.add(tensor)
