@@ -29,7 +29,7 @@ enum VerifyCommand: Command {
         "seed", .integer(0...Int.max), in: .input, "the seed of random inputs", default: "\(InputSource.defaultSeed)")
     static let budget = Option(
         "budget", .input("FILE"), in: .comparison,
-        "a JSON file of limits for outputs, weights, sizes, memory, speed and quality. Its schema is \(CommonOptions.schema("budget"))",
+        "a JSON file of limits for outputs, weights, resources and quality. Its schema is \(CommonOptions.schema("budget"))",
         isCommon: true)
     static let minimumSQNR = Option(
         "min-sqnr", .text("DB"), in: .comparison,
