@@ -105,14 +105,16 @@ struct SpeechRunTests {
         }
         let plain = try await segments { _ in }
         #expect(plain.allSatisfy { $0.temperature == 0 })
-        // No text is as probable as that.
+        // No text is as probable as that: each window is the most probable one.
         let improbable = try await segments { $0.logProbabilityLimit = 0 }
-        #expect(!improbable.isEmpty && improbable.allSatisfy { $0.temperature == 1 })
-        #expect(try await segments { $0.logProbabilityLimit = 0 } == improbable)
-        let other = try await segments { ($0.logProbabilityLimit, $0.seed) = (0, 7) }
-        #expect(other != improbable)
-        let repeated = try await segments { ($0.compressionRatioLimit, $0.temperatures) = (0, [0, 0.4]) }
-        #expect(repeated.allSatisfy { $0.temperature == 0.4 })
+        #expect(try #require(improbable.first).meanLogProbability >= plain[0].meanLogProbability)
+        let repeated = try await segments { ($0.compressionRatioLimit, $0.temperatures) = (0, [0.4, 0]) }
+        #expect(try #require(repeated.first).meanLogProbability >= plain[0].meanLogProbability)
+        let warm = try await segments { $0.temperatures = [0.8] }
+        #expect(!warm.isEmpty && warm.allSatisfy { $0.temperature == 0.8 })
+        #expect(try await segments { $0.temperatures = [0.8] } == warm)
+        let other = try await segments { ($0.temperatures, $0.seed) = ([0.8], 7) }
+        #expect(other != warm)
         #expect(try await segments { ($0.logProbabilityLimit, $0.noSpeechLimit) = (0, -1) } == [])
         // Each window for itself: the first one is the same, later ones have other prompts.
         let alone = try await segments { $0.usesPreviousText = false }

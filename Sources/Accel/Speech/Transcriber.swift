@@ -17,13 +17,13 @@ actor Transcriber {
     nonisolated let language: Locked<String?>
     /// The first frame of the next window.
     private var position = 0
-    /// The tokens of the text so far, since the last window of a high temperature.
+    /// The tokens of the text so far, since the last window that was not accepted at a low temperature.
     private var previous: [Int64] = []
     /// Segments of the last window that nobody has asked for.
     private var waiting: ArraySlice<TranscriptionSegment> = []
     private var isAtWork = false
 
-    /// After a window of a higher temperature its text is no prompt.
+    /// After a window of a higher temperature, or one that was not accepted, its text is no prompt.
     private static let highestPromptTemperature: Float = 0.5
 
     init(_ model: AccelModel, _ sound: Sound, _ options: TranscriptionOptions) throws(AccelError) {
@@ -75,7 +75,7 @@ actor Transcriber {
         }
         waiting = segments[...]
         previous += segments.flatMap(\.tokens)
-        if window.temperature > Self.highestPromptTemperature { previous = [] }
+        if options.rejects(window) || window.temperature > Self.highestPromptTemperature { previous = [] }
         position += parts.next
     }
 

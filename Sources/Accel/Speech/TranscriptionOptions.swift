@@ -13,6 +13,7 @@ public struct TranscriptionOptions: Sendable {
     /// The language that is spoken by its code, such as `en`; nil detects it in the first window.
     public var language: String?
     /// The temperatures at which a window is decoded, one after the other, until its text is accepted. At 0 each token is the likeliest one.
+    /// If no text is accepted, the most probable one counts.
     public var temperatures: [Float] = [0, 0.2, 0.4, 0.6, 0.8, 1]
     /// A text whose bytes are more than this many times those of its zlib stream repeats itself, and is not accepted.
     public var compressionRatioLimit: Double = 2.4
@@ -20,7 +21,7 @@ public struct TranscriptionOptions: Sendable {
     public var logProbabilityLimit: Double = -1
     /// A window that is not accepted and has a larger probability of no speech is silence.
     public var noSpeechLimit: Float = 0.6
-    /// The text of earlier windows is the beginning of the prompt, except after windows whose temperature was above 0.5.
+    /// The text of earlier windows is the beginning of the prompt, except after windows that were not accepted at a temperature of at most 0.5.
     public var usesPreviousText = true
     /// The seed of tokens at temperatures above 0.
     public var seed: UInt64 = 0

@@ -85,7 +85,8 @@ struct WindowDecoder: Sendable {
     ///   - features: those of a whole window.
     ///   - language: its code; nil detects it.
     ///   - previous: the tokens of the text before the window.
-    /// - Returns: the window at the last temperature that it was decoded at, and its language; nil for a model of one language.
+    /// - Returns: the window at the first temperature that is accepted, else the best one, and its language; nil for a model of one
+    ///   language.
     func decode(
         _ features: [Float], language: String?, after previous: [Int64]
     ) async throws(AccelError) -> (window: DecodedWindow, language: String?) {
@@ -96,26 +97,36 @@ struct WindowDecoder: Sendable {
         let spoken = language ?? start.language.flatMap { token in tokens.languages.first { $0.value == token }?.key }
         let asked = [spoken.flatMap { tokens.languages[$0] }, tokens.tasks[options.task.rawValue]].compactMap(\.self)
         let prompt = before + [tokens.start] + asked
-        var window = DecodedWindow(
-            tokens: [], text: "", temperature: 0, meanLogProbability: 0,
-            noSpeechProbability: start.noSpeechProbability, compressionRatio: 0)
+        var rejected: [DecodedWindow] = []
         for (index, temperature) in options.temperatures.enumerated() {
             let sampler = Sampler(
                 temperature > 0
                     ? .random(temperature: temperature, seed: options.seed &+ UInt64(index)) : .greedy)
-            let chooser = TranscriptChooser(rules, after: prompt.count, by: sampler)
-            // Half of the positions are for the text before.
-            let chosen = try await generated(prompt, max(functions.decoder.capacity / 2, 1), by: chooser)
-            window.tokens = chosen.last == tokens.end ? chosen.dropLast() : chosen
-            window.temperature = temperature
-            window.meanLogProbability = chooser.logProbability / Double(window.tokens.count + 1)
-            window.text = text(of: window.tokens).trimmed
-            do { window.compressionRatio = try DecodedWindow.compressionRatio(of: window.text) } catch {
-                throw AccelError(error, at: "a transcription")
-            }
-            guard options.rejects(window) else { break }
+            let window = try await window(
+                after: prompt, at: temperature, by: sampler, noSpeech: start.noSpeechProbability)
+            guard options.rejects(window) else { return (window, spoken) }
+            rejected.append(window)
+        }
+        guard let window = options.best(of: rejected) else {
+            throw AccelError(.invalid, "there are no temperatures", at: "options of a transcription")
         }
         return (window, spoken)
+    }
+
+    private func window(
+        after prompt: [Int64], at temperature: Float, by sampler: Sampler, noSpeech: Float
+    ) async throws(AccelError) -> DecodedWindow {
+        let chooser = TranscriptChooser(rules, after: prompt.count, by: sampler)
+        // Half of the positions are for the text before.
+        var chosen = try await generated(prompt, max(functions.decoder.capacity / 2, 1), by: chooser)
+        if chosen.last == tokens.end { chosen.removeLast() }
+        let text = text(of: chosen).trimmed
+        do {
+            return DecodedWindow(
+                tokens: chosen, text: text, temperature: temperature,
+                meanLogProbability: chooser.logProbability / Double(chosen.count + 1), noSpeechProbability: noSpeech,
+                compressionRatio: try DecodedWindow.compressionRatio(of: text))
+        } catch { throw AccelError(error, at: "a transcription") }
     }
 
     /// Makes the decoder's cross-attention states of a window.

@@ -32,6 +32,13 @@ extension TranscriptionOptions {
             window.compressionRatio > compressionRatioLimit || window.meanLogProbability < logProbabilityLimit
         return isPoor && !isSilence(window)
     }
+
+    /// Returns the most probable window of those that were rejected at all temperatures, of texts without repetitions if there are any;
+    /// nil for none. (OpenAI's code takes the last one, whose tokens are the most random ones; faster-whisper takes this one.)
+    func best(of windows: [DecodedWindow]) -> DecodedWindow? {
+        let plain = windows.filter { $0.compressionRatio <= compressionRatioLimit }
+        return (plain.isEmpty ? windows : plain).max { $0.meanLogProbability < $1.meanLogProbability }
+    }
 }
 
 /// The parts of a window that times bound.

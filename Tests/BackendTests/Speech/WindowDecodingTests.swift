@@ -44,6 +44,23 @@ struct WindowDecodingTests {
         #expect(options.isSilence(window) == isSilence)
     }
 
+    @Test(
+        "of rejected texts the most probable one counts, without repetitions if there is one",
+        arguments: [
+            // Compression ratios and mean log-probabilities; the index of the best.
+            ([(1, -1.5), (1, -1.2), (1, -3)], 1), ([(3, -0.1), (1, -1.2), (2.4, -1.1)], 2),
+            ([(3, -0.1), (4, -0.05)], 1), ([(1, -2), (1, -2)], 0),
+        ] as [([(Double, Double)], Int)])
+    func best(_ measures: [(Double, Double)], _ best: Int) {
+        let windows = measures.enumerated().map { index, measure in
+            DecodedWindow(
+                tokens: [Int64(index)], text: "", temperature: 0, meanLogProbability: measure.1,
+                noSpeechProbability: 0, compressionRatio: measure.0)
+        }
+        #expect(TranscriptionOptions().best(of: windows) == windows[best])
+        #expect(TranscriptionOptions().best(of: []) == nil)
+    }
+
     @Test("the compression ratio is that of Python's zlib.compress")
     func ratios() throws {
         // len(text.encode()) / len(zlib.compress(text.encode())) of CPython 3.11.
