@@ -49,11 +49,11 @@ extension SmallFloat {
             .sorted { values[$0] < values[$1] }.map { UInt8($0) }
     }
 
-    /// The place of each code's value among the finite ones, ascending. Both zeros have the same; values that are not finite are out of
+    /// The rank of each code's value among the finite ones, ascending. Both zeros have the same; values that are not finite are out of
     /// reach of all.
     var ranks: [Int] {
-        let places = Dictionary(
+        let known = Dictionary(
             uniqueKeysWithValues: ascending.enumerated().map { (values[Int($0.element)], $0.offset) })
-        return values.map { places[$0] ?? 2 * values.count }
+        return values.map { known[$0] ?? 2 * values.count }
     }
 }
