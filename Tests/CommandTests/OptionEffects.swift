@@ -194,7 +194,8 @@ extension OptionEffect {
             ("shape", "inspect bert [ --shape batch=1,sequence=3 ]"), ("tensors", "inspect bert [ --tensors ]"),
             ("graph", "inspect p.accelpkg [ --graph ]"),
             ("plan", "inspect p.accelpkg [ --plan ]"), ("operators", "inspect p.accelpkg [ --operators ]"),
-            ("check", "inspect damaged.accelpkg [ --check ]"), ("lint", "inspect p.mlpackage [ --lint ]"), ("json", "inspect p.accelpkg [ --json ]"),
+            ("check", "inspect damaged.accelpkg [ --check ]"), ("lint", "inspect p.mlpackage [ --lint ]"),
+            ("json", "inspect p.accelpkg [ --json ]"),
 
             ("output", "decompress p.accelpkg -o [ q / r ]"),
             ("dtype", "decompress p.accelpkg -o q [ --dtype float16 ]"),

@@ -190,7 +190,7 @@ struct LintTests {
     func fixtures() throws {
         for name in ["encoder", "functions", "operators_iOS16", "operators_iOS18"] {
             let package = try CoreMLPackage(at: Fixtures.path("coreml/\(name).mlpackage"))
-            #expect(try package.lint().allSatisfy { $0.count > 0 && !$0.place.isEmpty }, "\(name)")
+            #expect(try package.lint().allSatisfy { $0.count > 0 && !$0.location.isEmpty }, "\(name)")
         }
     }
 }

@@ -23,12 +23,12 @@ public struct LintFinding: Sendable, Equatable {
     /// The function.
     public let function: String
     /// The first value, input or state that it is about.
-    public let place: String
-    /// The number of such places in the function.
+    public let location: String
+    /// The number of such locations in the function.
     public let count: Int
-    /// What is found there.
+    /// The reason for it, in words.
     public let reason: String
-    /// What helps.
+    /// The remedy, in words.
     public let remedy: String
 }
 
@@ -37,7 +37,7 @@ extension LintFinding {
     public var json: JSON {
         [
             "rule": .string(rule), "severity": .string(severity.rawValue), "function": .string(function),
-            "place": .string(place), "count": .integer(Int64(count)), "reason": .string(reason),
+            "location": .string(location), "count": .integer(Int64(count)), "reason": .string(reason),
             "remedy": .string(remedy),
         ]
     }
@@ -45,7 +45,7 @@ extension LintFinding {
     /// The finding in a sentence, e.g. `AX16 (warning) in main, logits and 2 more: ...; split the axis`.
     public var text: String {
         let others = count > 1 ? " and \(count - 1) more" : ""
-        return "\(rule) (\(severity.rawValue)) in \(function), \(place)\(others): \(reason); \(remedy)"
+        return "\(rule) (\(severity.rawValue)) in \(function), \(location)\(others): \(reason); \(remedy)"
     }
 }
 
@@ -64,19 +64,19 @@ extension [LintFinding] {
 /// A rule of the linter: what is known to fail or to be slow on some Apple device, by reports to coremltools and others. Nothing is compiled, so that
 /// rules judge the program alone; a device decides.
 struct LintRule: Sendable {
-    /// A place in a function, and what is wrong there.
-    typealias Place = (name: String, reason: String)
+    /// A location in a function, and what is wrong there.
+    typealias Location = (name: String, reason: String)
 
     let name: String
     let severity: LintSeverity
     let remedy: String
-    let places: @Sendable (LintedFunction) throws -> [Place]
+    let locations: @Sendable (LintedFunction) throws -> [Location]
 
     init(
         _ name: String, _ severity: LintSeverity, remedy: String,
-        places: @escaping @Sendable (LintedFunction) throws -> [Place]
+        locations: @escaping @Sendable (LintedFunction) throws -> [Location]
     ) {
-        (self.name, self.severity, self.remedy, self.places) = (name, severity, remedy, places)
+        (self.name, self.severity, self.remedy, self.locations) = (name, severity, remedy, locations)
     }
 
     /// All rules. A new one is a value in a file of this folder, and a name here.
@@ -95,12 +95,12 @@ extension CoreMLPackage {
         for function in model.program.functions {
             let linted = try LintedFunction(function, of: self)
             for rule in LintRule.all {
-                let places = try rule.places(linted)
-                guard let first = places.first else { continue }
+                let locations = try rule.locations(linted)
+                guard let first = locations.first else { continue }
                 findings.append(
                     LintFinding(
-                        rule: rule.name, severity: rule.severity, function: function.name, place: first.name,
-                        count: places.count, reason: first.reason, remedy: rule.remedy))
+                        rule: rule.name, severity: rule.severity, function: function.name, location: first.name,
+                        count: locations.count, reason: first.reason, remedy: rule.remedy))
             }
         }
         return findings.enumerated().sorted { ($1.element.severity, $0.offset) < ($0.element.severity, $1.offset) }

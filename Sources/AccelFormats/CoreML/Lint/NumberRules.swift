@@ -29,7 +29,7 @@ extension LintRule {
             guard let floats = try function.floats(of: operation),
                 let bad = floats.first(where: { !$0.isFinite || $0.magnitude > 65_504 })
             else { return nil }
-            return (operation.place, "a constant has \(bad), which float16 cannot hold")
+            return (operation.location, "a constant has \(bad), which float16 cannot hold")
         }
     }
 
@@ -53,7 +53,7 @@ extension LintRule {
             // A product with a constant before it keeps squares small.
             let source = function.producer(of: "x", in: square)
             guard isSquare, source?.type != "real_div" else { return nil }
-            return (operation.place, "the \(operation.type == "reduce_sum" ? "sum" : "mean") of squares in float16")
+            return (operation.location, "the \(operation.type == "reduce_sum" ? "sum" : "mean") of squares in float16")
         }
     }
 
@@ -66,7 +66,7 @@ extension LintRule {
                 operation.outputs.first?.content.tensor.dataType == .float16,
                 let epsilon = try function.numbers(of: "epsilon", in: operation)?.first, epsilon > 0, epsilon < 6e-8
             else { return nil }
-            return (operation.place, "\(operation.type) has an epsilon of \(epsilon), which float16 does not have")
+            return (operation.location, "\(operation.type) has an epsilon of \(epsilon), which float16 does not have")
         }
     }
 
@@ -83,7 +83,7 @@ extension LintRule {
             {
                 return nil
             }
-            return (operation.place, "exp in float16 of numbers that may exceed 11")
+            return (operation.location, "exp in float16 of numbers that may exceed 11")
         }
     }
 
@@ -99,11 +99,11 @@ extension LintRule {
                 sizes[axis < 0 ? axis + sizes.count : axis] > 256
             {
                 return (
-                    operation.place,
+                    operation.location,
                     "a cumulative sum of \(sizes[axis < 0 ? axis + sizes.count : axis]) numbers in float16"
                 )
             }
-            return operation.type == "atan2" ? (operation.place, "atan2 in float16") : nil
+            return operation.type == "atan2" ? (operation.location, "atan2 in float16") : nil
         }
     }
 }

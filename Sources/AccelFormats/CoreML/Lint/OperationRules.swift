@@ -4,7 +4,7 @@ extension LintRule {
         function in
         let types: Set = ["topk", "argsort", "gather_along_axis", "non_maximum_suppression", "cond", "while_loop"]
         return function.operations.filter { types.contains($0.type) }.map {
-            ($0.place, "\($0.type) runs on the CPU, and cuts the program in two")
+            ($0.location, "\($0.type) runs on the CPU, and cuts the program in two")
         }
     }
 
@@ -12,7 +12,7 @@ extension LintRule {
     static let recurrences = LintRule("RNN", .note, remedy: "put it into a package of its own for the CPU") {
         function in
         function.operations.filter { ["lstm", "gru", "rnn"].contains($0.type) }.map {
-            ($0.place, "\($0.type) does not run on the Neural Engine")
+            ($0.location, "\($0.type) does not run on the Neural Engine")
         }
     }
 
@@ -33,7 +33,7 @@ extension LintRule {
         return try function.operations.filter { types.contains($0.type) }.compactMap { operation in
             let strides = try function.numbers(of: "strides", in: operation)?.map { Int($0) } ?? []
             if let odd = strides.first(where: { !$0.hasFactorsTwoAndThree }) {
-                return (operation.place, "a stride of \(odd), which has other factors than 2 and 3")
+                return (operation.location, "a stride of \(odd), which has other factors than 2 and 3")
             }
             let isPalette =
                 function.name(of: "weight", in: operation).map { name in
@@ -42,13 +42,13 @@ extension LintRule {
                     }
                 } ?? false
             if isPalette, let large = strides.first(where: { $0 > 2 }) {
-                return (operation.place, "a stride of \(large) with a weight of a palette")
+                return (operation.location, "a stride of \(large) with a weight of a palette")
             }
             let windows = try function.numbers(of: "kernel_sizes", in: operation)?.map { Int($0) }
             let kernel =
                 windows ?? function.type(of: "weight", in: operation)?.sizes.map { Array($0.dropFirst(2)) } ?? []
             guard let wide = kernel.last, wide > 13 else { return nil }
-            return (operation.place, "a window of \(wide), and one of more than 13 is slow")
+            return (operation.location, "a window of \(wide), and one of more than 13 is slow")
         }
     }
 }

@@ -69,12 +69,12 @@ extension LintRule {
                 let size = sizes.indices.contains(axis < 0 ? axis + sizes.count : axis)
                     ? sizes[axis < 0 ? axis + sizes.count : axis] : nil, size > 4096
             else { return nil }
-            return (operation.place, "a softmax over \(size) numbers")
+            return (operation.location, "a softmax over \(size) numbers")
         }
     }
 }
 
 extension MILOperation {
     /// The name of the first result.
-    var place: String { outputs.first?.name ?? type }
+    var location: String { outputs.first?.name ?? type }
 }

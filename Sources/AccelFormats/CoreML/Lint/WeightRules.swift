@@ -7,7 +7,7 @@ extension LintRule {
     ) { function in
         guard function.hasStates else { return [] }
         return function.constantOperations.filter { $0.type == "constexpr_lut_to_dense" }.map {
-            ($0.place, "a palette in a function with states")
+            ($0.location, "a palette in a function with states")
         }
     }
 
