@@ -51,15 +51,13 @@ python3 scripts/docs.py commands "$products/accelc" || failed=1
 python3 scripts/docs.py snippets "$out/graphs" "$out/examples" >"$out/examples.txt"
 compiled=0
 foreign=()
+module_maps "$products"
 while read -r file kind place; do
     # A block of a doc comment that is not marked may be a formula: what does not parse is no Swift.
     if [ "$kind" = unmarked ] && ! swiftc -frontend -parse -parse-as-library "$file" >/dev/null 2>&1; then
         foreign+=("$place")
     elif swiftc -c -parse-as-library -swift-version 6 -suppress-warnings -o /dev/null "$file" -I "$products/Modules" \
-        -Xcc -fmodule-map-file="$products/CAccelKernels.build/module.modulemap" \
-        -Xcc -fmodule-map-file="$products/CAccelPlatform.build/module.modulemap" \
-        -Xcc -fmodule-map-file="$products/CAccelPlugin.build/module.modulemap" \
-        -Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap"; then
+        "${maps[@]}"; then
         compiled=$((compiled + 1))
     else
         echo "docs: the example at $place does not compile" >&2

@@ -9,11 +9,7 @@ source scripts/test_build.sh
 products=$(swift build "${test_flags[@]}" --show-bin-path)
 target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["unversionedTriple"])')
 mkdir -p "$folder"
-maps=(-Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap")
-for library in Sources/CAccel*; do
-    map=$products/$(basename "$library").build/module.modulemap
-    if [ -f "$map" ]; then maps+=(-Xcc -fmodule-map-file="$map"); fi
-done
+module_maps "$products"
 # The executable and the C libraries have no public declarations, and the platform's module has none of its own.
 for module in Sources/Accel*; do
     module=$(basename "$module")

@@ -9,3 +9,12 @@ room() { awk -v wanted=8000000 '$1 >= wanted { found = 1 } END { exit !found }';
 if [ -z "${TMPDIR:-}" ] && df -k --output=avail /dev/shm 2>/dev/null | room && awk '/^MemAvailable/ { print $2 }' /proc/meminfo | room; then
     export TMPDIR=/dev/shm
 fi
+
+module_maps() { # folder of the products: sets `maps` to the flags by which Swift finds the modules in C
+    local library map
+    maps=(-Xcc -fmodule-map-file="$PWD/Sources/CAccelZlib/module.modulemap")
+    for library in Sources/CAccel*; do
+        map=$1/$(basename "$library").build/module.modulemap
+        if [ -f "$map" ]; then maps+=(-Xcc -fmodule-map-file="$map"); fi
+    done
+}

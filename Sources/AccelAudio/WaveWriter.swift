@@ -3,7 +3,18 @@ public import AccelByteIO
 extension Sound {
     /// The samples of a written WAVE file.
     public enum WaveSamples: CaseIterable, Sendable {
-        case int8, int16, int24, int32, float32, float64
+        /// Unsigned integers of 8 bits.
+        case int8
+        /// Integers of 16 bits.
+        case int16
+        /// Integers of 24 bits.
+        case int24
+        /// Integers of 32 bits.
+        case int32
+        /// IEEE 754 single precision.
+        case float32
+        /// IEEE 754 double precision.
+        case float64
 
         fileprivate var encoding: SampleEncoding {
             switch self {

@@ -7,7 +7,7 @@ public import AccelVerification
 /// The quality of a package on a text, beside its original model.
 ///
 ///     let evaluation = try TextEvaluation("wiki.txt")
-///     let finding = try await evaluation.run(package, original: original)
+///     let finding = try await evaluation.run(model, original: try await AccelModel(.path(path)))
 public struct TextEvaluation: Sendable {
     /// The file.
     public let path: String

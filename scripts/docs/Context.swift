@@ -4,12 +4,18 @@ import AccelAudio
 import AccelByteIO
 import AccelCPURuntime
 import AccelCalibration
+import AccelChatTemplates
 import AccelConversion
+import AccelEvaluation
 import AccelFormats
+import AccelFrontEnds
+import AccelHostTools
+import AccelHub
 import AccelModelFamilies
 import AccelPackages
 import AccelPrograms
 import AccelTensors
+import AccelText
 import AccelVerification
 import AccelWeightCompression
 
@@ -53,3 +59,11 @@ var tokens: AccelTensor { given() }
 var mask: AccelTensor { given() }
 var segments: AccelTensor { given() }
 var verifier: any SignatureVerifier { given() }
+// A tokenizer, its tokens, a template, and a text's model.
+var tokenizer: Tokenizer { given() }
+var ids: [TokenID] { given() }
+var merges: [String] { given() }
+var source: String { given() }
+var messages: JSON { given() }
+var words: [String] { given() }
+var variables: [String: String] { given() }

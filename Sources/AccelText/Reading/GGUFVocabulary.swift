@@ -2,7 +2,7 @@ import AccelByteIO
 
 /// The metadata of a GGUF file about its tokenizer (`tokenizer.ggml.*`).
 ///
-///     var vocabulary = GGUFVocabulary(model: "gpt2", tokens: tokens, file: path)
+///     var vocabulary = GGUFVocabulary(model: "gpt2", tokens: words, file: path)
 ///     vocabulary.pre = "smollm"
 ///     vocabulary.merges = merges
 ///     let tokenizer = try Tokenizer(gguf: vocabulary)
