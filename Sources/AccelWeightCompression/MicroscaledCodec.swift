@@ -355,7 +355,7 @@ extension MicroscaledCodec {
     ) -> (index: Int, reason: String)? {
         let (shape, perRow) = (weight.shape, blocks.perRow(weight.shape))
         let scales = scaleTable(global == nil ? 1 : globalScale(in: weight.sections[2]))
-        let (ranks, reach) = (elements.ranks, reach)
+        let (ascending, ranks, reach) = (elements.ascending, elements.ranks, reach)
         return weight.sections[0].withBytes { packed in
             withUnsafeTemporaryAllocation(of: Float.self, capacity: max(shape.columns, 1)) { values in
                 for row in rows {
@@ -372,7 +372,11 @@ extension MicroscaledCodec {
                             abs(Double(values[column] / scale) - Double(elements.values[Int(code)]))
                         }
                         let nearest = elements.code(values[column], scale: scale)
-                        if reach > 0, abs(ranks[Int(code)] - ranks[Int(nearest)]) <= reach { continue }
+                        let rank = ranks[Int(code)]
+                        if reach > 0, abs(rank - ranks[Int(nearest)]) <= reach { continue }
+                        // A weight in the middle of two values has two nearest ones.
+                        let reached = ascending.indices.clamped(to: rank - reach..<rank + reach + 1)
+                        if reached.contains(where: { distance(ascending[$0]) <= distance(nearest) }) { continue }
                         // The comparison is written so that a NaN code is a violation too.
                         if !(distance(code) <= distance(nearest)) {
                             return (
