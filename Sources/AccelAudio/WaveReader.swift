@@ -89,7 +89,7 @@ struct WaveReader {
     private mutating func samples(_ size: Int, of format: Format) throws(FormatError) -> Sound {
         let start = reader.position
         var size = size
-        if size == Self.openSize {
+        if size == Self.openSize || size == 0 {
             size = reader.remaining / format.frameBytes * format.frameBytes
         } else {
             guard size <= reader.remaining else {
@@ -107,7 +107,7 @@ struct WaveReader {
     }
 
     private static let extensible: UInt16 = 0xFFFE
-    /// The size of samples that a program has written to a pipe.
+    /// The size of samples that a program has written to a pipe. Others leave 0 there.
     private static let openSize = 0xFFFF_FFFF
     /// All but the first two bytes of KSDATAFORMAT_SUBTYPE_PCM and its siblings.
     private static let guidEnd: [UInt8] = [
