@@ -94,8 +94,11 @@ struct LintTests {
                 .adding("relu", "y", half(1, 64), [("x", .name("h"))])
         ),
         (
-            "INF", Sketch().adding(constant: "mask", MILValue(single(2), .floats([0, -1e9]))),
-            Sketch().adding(constant: "mask", MILValue(single(2), .floats([0, -40_000])))
+            "INF",
+            Sketch([("x", half(1, 64))]).adding(constant: "mask", MILValue(single(2), .floats([0, -1e9])))
+                .adding("relu", "y", half(1, 64), [("x", x)]),
+            Sketch([("x", single(1, 64))]).adding(constant: "mask", MILValue(single(2), .floats([0, -1e9])))
+                .adding("relu", "y", single(1, 64), [("x", x)])
         ),
         (
             "NORM",

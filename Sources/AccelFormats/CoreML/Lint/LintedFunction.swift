@@ -31,6 +31,11 @@ struct LintedFunction {
 
     var hasStates: Bool { !states.isEmpty }
 
+    /// Whether an operation, not only a conversion, computes in float16.
+    var computesInHalf: Bool {
+        results.contains { $0.type.dataType == .float16 && $0.operation.type != "cast" }
+    }
+
     func isState(_ name: String) -> Bool { states.contains(name) }
 
     func isInput(_ name: String) -> Bool { function.inputs.contains { $0.name == name } }

@@ -3,10 +3,9 @@ extension LintRule {
     static let float32 = LintRule(
         "F32", .warning,
         remedy:
-            "compute in float16, with one conversion at each end, or put the float32 part into a package for the CPU"
+            "compute in float16 with one conversion at each end, as the layout of the Neural Engine does, or put the float32 part into a package for the CPU"
     ) { function in
-        let isHalf = function.results.contains { $0.type.dataType == .float16 && $0.operation.type != "cast" }
-        guard isHalf else { return [] }
+        guard function.computesInHalf else { return [] }
         let outputs = Set(function.function.outputs)
         return function.results.compactMap { result in
             if result.operation.type == "cast" {
@@ -25,7 +24,8 @@ extension LintRule {
     static let infinities = LintRule(
         "INF", .error, remedy: "use -40000 in masks of float16, and finite numbers elsewhere"
     ) { function in
-        try function.constantOperations.compactMap { operation in
+        guard function.computesInHalf else { return [] }
+        return try function.constantOperations.compactMap { operation in
             guard let floats = try function.floats(of: operation),
                 let bad = floats.first(where: { !$0.isFinite || $0.magnitude > 65_504 })
             else { return nil }

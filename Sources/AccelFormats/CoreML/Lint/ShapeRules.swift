@@ -27,7 +27,9 @@ extension LintRule {
     }
 
     /// A row is aligned to 64 bytes: a last axis of one number takes 32 times its memory.
-    static let lastAxes = LintRule("LAST", .warning, remedy: "move the longest axis last") { function in
+    static let lastAxes = LintRule(
+        "LAST", .warning, remedy: "move the longest axis last, or pad it to whole rows of 64 bytes"
+    ) { function in
         function.results.compactMap { result in
             guard let sizes = result.type.sizes, let last = sizes.last, let bits = result.type.dataType.bits,
                 let count = Shape(sizes).checkedCount, result.type.dataType.isFloatingPoint,
