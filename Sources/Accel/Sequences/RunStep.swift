@@ -1,5 +1,5 @@
 package import AccelCPURuntime
-package import AccelPrograms
+import AccelPrograms
 package import AccelTensors
 
 /// One run of a function in a sequence of runs over shared states.
