@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelTensors
 
 /// A function as rules of the linter see it.
@@ -93,6 +94,20 @@ struct LintedFunction {
         }
         guard let tensor, tensor.elementType != .bool else { return nil }
         return tensor.floats().map(Double.init)
+    }
+
+    /// Returns the number of elements of the results of operations; of too many, the largest number.
+    func elements(of operations: [MILOperation]) -> Int {
+        MachineMemory.sum(operations.map { Shape($0.outputs.first?.content.tensor.sizes ?? []).checkedCount ?? .max })
+    }
+
+    /// Returns the size of the axis that an operation works along, from its parameters `x` and `axis`; nil if it is not known.
+    func sizeOfAxis(_ operation: MILOperation) throws -> Int? {
+        guard let sizes = type(of: "x", in: operation)?.sizes,
+            let axis = try numbers(of: "axis", in: operation)?.first.flatMap({ Int(exactly: $0) })
+        else { return nil }
+        let index = axis < 0 ? axis + sizes.count : axis
+        return sizes.indices.contains(index) ? sizes[index] : nil
     }
 
     /// Returns the numbers of a plain floating-point constant, unless it has more than a million.

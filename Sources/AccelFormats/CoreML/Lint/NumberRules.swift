@@ -91,17 +91,10 @@ extension LintRule {
     static let phases = LintRule(
         "PHASE", .warning, remedy: "compute phases in float32 on the CPU, or wrap them to [0, 1)"
     ) { function in
-        function.operations.compactMap { operation in
+        try function.operations.compactMap { operation in
             guard operation.outputs.first?.content.tensor.dataType == .float16 else { return nil }
-            if operation.type == "cumsum", let type = function.type(of: "x", in: operation), let sizes = type.sizes,
-                let axis = try? function.numbers(of: "axis", in: operation)?.first.map({ Int($0) }),
-                sizes.indices.contains(axis < 0 ? axis + sizes.count : axis),
-                sizes[axis < 0 ? axis + sizes.count : axis] > 256
-            {
-                return (
-                    operation.location,
-                    "a cumulative sum of \(sizes[axis < 0 ? axis + sizes.count : axis]) numbers in float16"
-                )
+            if operation.type == "cumsum", let size = try function.sizeOfAxis(operation), size > 256 {
+                return (operation.location, "a cumulative sum of \(size) numbers in float16")
             }
             return operation.type == "atan2" ? (operation.location, "atan2 in float16") : nil
         }

@@ -31,7 +31,7 @@ extension LintRule {
         function in
         let types: Set = ["conv", "conv_transpose", "max_pool", "avg_pool", "l2_pool"]
         return try function.operations.filter { types.contains($0.type) }.compactMap { operation in
-            let strides = try function.numbers(of: "strides", in: operation)?.map { Int($0) } ?? []
+            let strides = try function.numbers(of: "strides", in: operation)?.compactMap { Int(exactly: $0) } ?? []
             if let odd = strides.first(where: { !$0.hasFactorsTwoAndThree }) {
                 return (operation.location, "a stride of \(odd), which has other factors than 2 and 3")
             }
@@ -44,7 +44,7 @@ extension LintRule {
             if isPalette, let large = strides.first(where: { $0 > 2 }) {
                 return (operation.location, "a stride of \(large) with a weight of a palette")
             }
-            let windows = try function.numbers(of: "kernel_sizes", in: operation)?.map { Int($0) }
+            let windows = try function.numbers(of: "kernel_sizes", in: operation)?.compactMap { Int(exactly: $0) }
             let kernel =
                 windows ?? function.type(of: "weight", in: operation)?.sizes.map { Array($0.dropFirst(2)) } ?? []
             guard let wide = kernel.last, wide > 13 else { return nil }

@@ -32,8 +32,8 @@ extension LintRule {
     ) { function in
         function.results.compactMap { result in
             guard let sizes = result.type.sizes, let last = sizes.last, let bits = result.type.dataType.bits,
-                let count = Shape(sizes).checkedCount, result.type.dataType.isFloatingPoint,
-                count * bits / 8 > 64 << 10, !(last * bits / 8).isMultiple(of: 64)
+                let count = Shape(sizes + [bits]).checkedCount, result.type.dataType.isFloatingPoint,
+                count / 8 > 64 << 10, !(last * bits / 8).isMultiple(of: 64)
             else { return nil }
             return (result.name, "the rows of \(result.type) have \(last * bits / 8) bytes, which is no multiple of 64")
         }
@@ -65,12 +65,8 @@ extension LintRule {
 
     /// hollance/neural-engine #44.
     static let longSoftmax = LintRule("SMAX", .note, remedy: "split the heads, or use the channel axis") { function in
-        function.operations.filter { $0.type == "softmax" }.compactMap { operation in
-            guard let type = function.type(of: "x", in: operation), let sizes = type.sizes,
-                let axis = try? function.numbers(of: "axis", in: operation)?.first.map({ Int($0) }),
-                let size = sizes.indices.contains(axis < 0 ? axis + sizes.count : axis)
-                    ? sizes[axis < 0 ? axis + sizes.count : axis] : nil, size > 4096
-            else { return nil }
+        try function.operations.filter { $0.type == "softmax" }.compactMap { operation in
+            guard let size = try function.sizeOfAxis(operation), size > 4096 else { return nil }
             return (operation.location, "a softmax over \(size) numbers")
         }
     }

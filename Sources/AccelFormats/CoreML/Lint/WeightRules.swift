@@ -1,5 +1,3 @@
-import AccelTensors
-
 extension LintRule {
     /// coremltools #2716, #2688, #2777.
     static let statesBesidePalettes = LintRule(
@@ -15,14 +13,12 @@ extension LintRule {
     static let largeFunctions = LintRule(
         "BIG", .warning, remedy: "split it into functions or packages of at most 500 MB, or use palettes"
     ) { function in
-        let bytes = function.constantOperations.filter { $0.type == "const" }.reduce(0) { sum, operation in
-            guard let type = operation.outputs.first?.content.tensor, type.dataType.isFloatingPoint,
-                let count = Shape(type.sizes ?? []).checkedCount
-            else { return sum }
-            return sum + 2 * count
-        }
-        return bytes > 600_000_000
-            ? [(function.function.name, "plain weights of \(bytes / 1_000_000) MB in float16")] : []
+        let elements = function.elements(
+            of: function.constantOperations.filter {
+                $0.type == "const" && $0.outputs.first?.content.tensor.dataType.isFloatingPoint == true
+            })
+        return elements > 300_000_000
+            ? [(function.function.name, "plain weights of \(elements / 500_000) MB in float16")] : []
     }
 
     /// FluidAudio #828: an encoder in int8 fails on A16.
@@ -35,7 +31,7 @@ extension LintRule {
                 || operation.type == "constexpr_blockwise_shift_scale"
                     && function.type(of: "data", in: operation)?.dataType.bits == 8
         }
-        let bytes = parts.reduce(0) { $0 + (Shape($1.outputs.first?.content.tensor.sizes ?? []).checkedCount ?? 0) }
+        let bytes = function.elements(of: parts)
         return bytes > 300_000_000 ? [(function.function.name, "weights of \(bytes / 1_000_000) MB in int8")] : []
     }
 }
