@@ -373,18 +373,11 @@ extension MicroscaledCodec {
                         }
                         let nearest = elements.code(values[column], scale: scale)
                         let rank = ranks[Int(code)]
-                        if reach > 0, abs(rank - ranks[Int(nearest)]) <= reach { continue }
-                        // A weight in the middle of two values has two nearest ones.
+                        if abs(rank - ranks[Int(nearest)]) <= reach { continue }
+                        // A weight in the middle of two values has two nearest ones. No value is within reach of a NaN code.
                         let reached = ascending.indices.clamped(to: rank - reach..<rank + reach + 1)
-                        if reached.contains(where: { distance(ascending[$0]) <= distance(nearest) }) { continue }
-                        // The comparison is written so that a NaN code is a violation too.
-                        if !(distance(code) <= distance(nearest)) {
-                            return (
-                                row * shape.columns + column,
-                                reach == 0
-                                    ? "has a code that is not the nearest value's"
-                                    : "has a code that is not within \(reach) of the nearest value's"
-                            )
+                        if !reached.contains(where: { distance(ascending[$0]) <= distance(nearest) }) {
+                            return (row * shape.columns + column, Palette.distantCode(reach))
                         }
                     }
                 }
