@@ -1,5 +1,4 @@
 import AccelFrontEnds
-import AccelPlatform
 
 /// A rule that makes tokens impossible: it sets their logits to minus infinity.
 protocol LogitRule: Sendable {
@@ -61,10 +60,8 @@ struct TimestampRule: LogitRule {
     private func preferTimes(_ logits: inout [Float]) {
         guard let split = Int(exactly: first), split < logits.count else { return }
         // Both sides have the same divisor as probabilities, so that logits are compared.
-        guard let largest = logits[split...].max(), largest.isFinite else { return }
-        let sum = logits[split...].reduce(0) { $0 + ($1 == -.infinity ? 0 : exp(Double($1 - largest))) }
-        let times = Double(largest) + log(sum)
-        guard let text = logits[..<split].max(), times > Double(text) else { return }
+        let times = logSumExp(logits.span.extracting(split...))
+        guard times.isFinite, let text = logits[..<split].max(), times > Double(text) else { return }
         logits.exclude(0..<first)
     }
 }
