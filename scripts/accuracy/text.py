@@ -4,7 +4,7 @@ usage: text.py ACCELC MODEL.gguf CALIBRATION TEXT [--samples N] [--length N] [--
 Wants gguf and llama.cpp (scripts/bench/llama.sh builds it) for the rows of llama.cpp, and leaves these out without them. Its quantizer gets the
 importance matrix that accelc measures on the same calibration text. Each row is judged by `accelc verify --text`: bits per weight over all
 weights, perplexity, its increase as a logarithm, mean KL divergence, and the seconds of the conversion. Exits 1 when a row misses its bar, or is
-not ahead of llama.cpp's best type of no fewer bits.
+behind llama.cpp's best type of no more bits.
 """
 
 import argparse
