@@ -46,9 +46,6 @@ struct FeedCall {
     }
 }
 
-/// The outputs of a call by name, and the content of the states after it.
-typealias CallResults = (outputs: [String: HostTensor], states: [String: HostTensor])
-
 /// A function of the model with constants.
 struct ModelSide {
     let program: FrozenProgram
@@ -121,23 +118,13 @@ struct ComparedFunction {
 /// S3 and S4 of calls that share states: a subject beside the model with the stored and with its own weights. What functions make for
 /// others is carried on each side. All sides run a call before the next one, so that memory holds the values of one.
 struct SequenceComparison {
-    /// The subject's results of a call.
-    struct Found {
-        var results: CallResults
-        /// The results with all activations in float32; nil if they are the same.
-        var graph: CallResults?
-        /// The outputs and states that the model does not have, by their names in reports.
-        var surplus: [String] = []
-        /// Returns why a result is missing, and whether that is a failure; nil if it is one in each stage.
-        var missing: ((String) -> (reason: String, isRequired: Bool)?)?
-    }
     /// Results of the model that another comparison of the same calls reads again.
     final class Kept {
         fileprivate var results: [String: CallResults] = [:]
     }
     let options: Parity.Options
-    /// The subject in sentences.
-    var subject = "the package"
+    /// The name of the subject in sentences.
+    var title = "the package"
     /// Returns the limit of a golden's output that loses nothing; the model is compared with the golden, too. nil for other goldens.
     var goldenLimit: ((String) -> Tolerance)?
     /// Returns the gap of a value that neither a golden nor a model has; nil if it is none.
@@ -145,22 +132,15 @@ struct SequenceComparison {
     /// nil keeps none.
     var kept: Kept?
 
-    /// - Parameters:
-    ///   - calls: the numbers of the calls.
-    ///   - call: returns a call with its function.
-    ///   - noises: the random errors of each run that measures noise.
-    ///   - run: runs a call on the subject.
-    func findings(
-        _ calls: Range<Int>, _ call: (Int) throws -> (FeedCall, ComparedFunction), noises: () throws -> [RoundingNoise],
-        run: (Int, FeedCall) throws -> Found
-    ) throws -> OutputFindings {
+    /// Runs all calls, and compares their outputs and states.
+    func compare(_ subject: any Executable) throws -> OutputFindings {
         var result = OutputFindings()
         /// The keys of the rows' values.
         var keys: [String] = []
         let (originals, storeds, roundeds) = (ReferenceSequence(), ReferenceSequence(), ReferenceSequence())
-        for number in calls {
-            let (call, function) = try call(number)
-            let found = try run(number, call)
+        for number in subject.calls {
+            let (call, function) = try subject.call(number)
+            let found = try subject.run(number)
             let original = try function.original.map { side in
                 try keeping("\(number) original") { try originals.run(call, side) }
             }
@@ -201,7 +181,7 @@ struct SequenceComparison {
             }
         }
         if result.outputs.contains(where: \.isBeyondArithmetic) {
-            let measured = try noise(calls, call, noises())
+            let measured = try noise(of: subject)
             result.allow { measured[keys[$0]] }
         }
         return result
@@ -216,14 +196,14 @@ struct SequenceComparison {
 
     private func compare(
         _ value: ComparedValue, _ name: String, _ rounded: HostTensor?, _ call: FeedCall, _ function: ComparedFunction,
-        _ found: Found, _ result: inout OutputFindings
+        _ found: ExecutedCall, _ result: inout OutputFindings
     ) {
         if value.found == nil, let gap = found.missing?(name) {
             let item = "\(function.name) \(value.title)"
             return result.skip(.outputs, item, gap.reason, isRequired: gap.isRequired)
         }
         let limits = ComparedValue.Limits(
-            subject: subject, graph: function.graphLimit, golden: goldenLimit?(value.title) ?? .unstatedNoise,
+            subject: title, graph: function.graphLimit, golden: goldenLimit?(value.title) ?? .unstatedNoise,
             outputs: { expected, strict in
                 options.budget?.tolerance(forOutput: call.isLimitedByName ? name : value.title)
                     ?? function.limit(rounded, expected, strict, value.positions)
@@ -232,14 +212,12 @@ struct SequenceComparison {
     }
 
     /// Measures the noise of an arithmetic in the results of calls, by the rows' keys.
-    private func noise(
-        _ calls: Range<Int>, _ call: (Int) throws -> (FeedCall, ComparedFunction), _ noises: [RoundingNoise]
-    ) throws -> [String: Metrics] {
+    private func noise(of subject: any Executable) throws -> [String: Metrics] {
         var measured: [String: Metrics] = [:]
-        for noise in noises {
+        for noise in subject.noises {
             let (plain, moved) = (ReferenceSequence(), ReferenceSequence(noise))
-            for number in calls {
-                let (call, function) = try call(number)
+            for number in subject.calls {
+                let (call, function) = try subject.call(number)
                 guard let side = function.stored else { continue }
                 let (exact, noisy) = (try plain.run(call, side), try moved.run(call, side))
                 for (name, tensor) in exact.outputs {

@@ -119,20 +119,10 @@ struct CoreMLComparison {
         _ indices: [Int], _ calls: [(call: FeedCall, function: ComparedFunction)],
         unexpected: ((String) -> String)? = nil
     ) throws -> OutputFindings {
-        let sequence = CoreMLSequence(importer)
-        return try SequenceComparison(options: options, unexpected: unexpected).findings(calls.indices) { number in
-            let (call, function) = calls[number]
-            let index = indices[number]
-            return (models[index].map { call.named(for: $0, besides: functions[index]) } ?? call, function)
-        } noises: {
-            calls.first?.function.graphLimit.arithmetic.map { arithmetic in
-                RoundingNoise.runs(
-                    arithmetic, over: indices.flatMap { models[$0]?.outputs.map(\.shape) ?? [] },
-                    seed: options.inputs.samplingSeed)
-            } ?? []
-        } run: { number, _ in
-            try found(indices[number], calls[number].call, calls[number].function, in: sequence)
-        }
+        try SequenceComparison(options: options, unexpected: unexpected).compare(
+            CoreMLExecutable(
+                functions: functions, models: models, given: zip(indices, calls).map { ($0, $1.call, $1.function) },
+                seed: options.inputs.samplingSeed, sequence: CoreMLSequence(importer)))
     }
 
     /// A function with its sides.
@@ -171,45 +161,6 @@ struct CoreMLComparison {
             })
     }
 
-    /// Returns the results of a call by the names of the comparison.
-    private func found(
-        _ index: Int, _ call: FeedCall, _ compared: ComparedFunction, in sequence: CoreMLSequence
-    ) throws -> SequenceComparison.Found {
-        let (function, model) = (functions[index], models[index])
-        let values = try sequence.run(index, call).outputs
-        let outputs = compared.outputs.reduce(into: [:]) {
-            $0[$1] = function.output($1, model).flatMap { values[$0] }
-        }
-        let states = compared.states.reduce(into: [String: HostTensor]()) { states, name in
-            guard let state = function.state(name) else { return }
-            let shape = Shape(state.type.sizes ?? [])
-            states[name] =
-                sequence.states[state.name] ?? HostTensor([Float](repeating: 0, count: shape.count), shape)
-        }
-        let ofModel = model?.program.outputs.map(\.name) ?? []
-        return .init(
-            results: (outputs, states), surplus: model.map { surplus(of: function, $0, call) } ?? [],
-            missing: { name in
-                // Values that only the golden has are no failures.
-                ofModel.contains(name) || compared.states.contains(name)
-                    ? nil : ("the package gives no such output", false)
-            })
-    }
-
-    /// Returns the outputs and states that a model does not have.
-    private func surplus(of function: CoreMLFunction, _ model: FrozenProgram, _ call: FeedCall) -> [String] {
-        var known = Set(model.program.outputs.compactMap { function.output($0.name, model) })
-        for (whole, parts) in function.package.model.parts(of: function.interface.function)
-        where known.contains(whole) {
-            known.formUnion(parts)
-        }
-        let states = Set(model.program.states.map { CoreMLWeightMatcher.identifier($0.name) })
-        return function.interface.outputs.map(\.name).filter { !known.contains($0) }.map(call.outputName)
-            + function.interface.states.map(\.name).filter { name in
-                call.stateName != nil && !states.contains(CoreMLWeightMatcher.identifier(name))
-            }.map { call.stateName?($0) ?? $0 }
-    }
-
     /// Core ML holds states in float16, so both sides start as halves.
     private func halves(_ states: [String: HostTensor]) -> [String: HostTensor] {
         states.mapValues { tensor in
@@ -226,34 +177,6 @@ extension FunctionPlan {
     fileprivate var ownStates: [String] {
         let read = interface.role == .crossKeysAndValues ? [] : states(.crossAttention).map(\.name)
         return states.map(\.name).filter { !read.contains($0) }
-    }
-}
-
-extension FeedCall {
-    /// Returns the call with a model's names and types. Inputs that the package does not take get the frameworks' defaults: ones for a
-    /// mask, else zeros.
-    fileprivate func named(for model: FrozenProgram, besides function: CoreMLFunction) -> FeedCall {
-        let (given, made) = (CoreMLWeightMatcher.identified(inputs), CoreMLWeightMatcher.identified(carried))
-        let held = CoreMLWeightMatcher.identified(states)
-        var call = self
-        (call.inputs, call.carried, call.states) = ([:], [:], [:])
-        for input in model.program.inputs {
-            let (type, identifier) = (
-                model.program.type(of: input.value), CoreMLWeightMatcher.identifier(input.name)
-            )
-            if function.takes(input.name) {
-                call.inputs[input.name] = given[identifier]?.cast(to: type.elementType)
-                call.carried[input.name] = made[identifier]
-            } else {
-                let isMask = model.program.interface.inputs[input.name]?.kind == .attentionMask
-                let fill = [Float](repeating: isMask ? 1 : 0, count: type.shape?.count ?? 0)
-                call.inputs[input.name] = HostTensor(fill, type.shape ?? []).cast(to: type.elementType)
-            }
-        }
-        for state in model.program.states {
-            call.states[state.name] = held[CoreMLWeightMatcher.identifier(state.name)]
-        }
-        return call
     }
 }
 

@@ -179,35 +179,15 @@ struct RuntimeStages: StageRunner {
         _ answer: RuntimeRequest.Answer, _ runs: [RuntimeRun], _ rounding: RuntimeRounding, suffix: String,
         _ kept: SequenceComparison.Kept?
     ) throws {
-        let runtime = subject.runtime
-        let comparison = SequenceComparison(options: options, subject: runtime.title, kept: kept)
+        let comparison = SequenceComparison(options: options, title: subject.runtime.title, kept: kept)
         let functions = runs.map(compared(by: rounding, suffix: suffix, isAnswered: runs.allSatisfy(\.isAnswered)))
         for sequence in Set(runs.map(\.sequence)).sorted() {
             let numbers = runs.indices.filter { runs[$0].sequence == sequence }
             guard let first = numbers.first, let last = numbers.last else { continue }
-            let findings = try comparison.findings(first..<last + 1) { number in
-                try runs[number].model.requireMemoryForInputs()
-                var call = runs[number].call
-                call.expected = { name, _, _ in runs[number].expected[name] }
-                return (call, functions[number])
-            } noises: {
-                rounding.arithmetic.map { [.init(arithmetic: $0, seed: options.inputs.samplingSeed)] } ?? []
-            } run: { number, _ in
-                func values(_ names: [String], isState: Bool) -> [String: HostTensor] {
-                    names.reduce(into: [:]) { values, name in
-                        let answered = RuntimeRequest.Answer.name(number, name, isState: isState)
-                        values[name] = answer.outputs[answered].map { HostTensor($0) }
-                    }
-                }
-                let (outputs, states) = (functions[number].outputs, functions[number].states)
-                return .init(
-                    results: (values(outputs, isState: false), values(states, isState: true)),
-                    missing: { name in
-                        let isState = !outputs.contains(name)
-                        let reason = answer.missing[RuntimeRequest.Answer.name(number, name, isState: isState)]
-                        return (reason ?? "\(runtime.title) gave no such output", reason == nil)
-                    })
-            }
+            let findings = try comparison.compare(
+                RuntimeExecutable(
+                    calls: first..<last + 1, runs: runs, functions: functions, answer: answer,
+                    title: subject.runtime.title, arithmetic: rounding.arithmetic, seed: options.inputs.samplingSeed))
             report.outputs += findings.outputs
             report.notCompared += findings.notCompared
         }

@@ -102,42 +102,10 @@ struct DecodingStage {
             unexpected: { [golden] title in
                 golden == nil ? "there is no model to compare with" : "the golden has no out.\(title)"
             })
-        let own = try SessionSequence(sides.program, threads: options.threads)
-        let graph = try sides.floats.map { try SessionSequence($0.program, threads: options.threads) }
-        let blocks = sequence.blocks
-        return try comparison.findings(blocks.indices) { number in
-            let index = blocks[number].step.function
-            var call = FeedCall(blocks[number])
-            call.positions = sequence.positions(
-                of: blocks[number], length: sides.program.functions[index].input(.tokens)?.shape.dimensions.last)
-            call.expected = { [golden] _, title, role in golden?.output(title, as: role) }
-            return (call, functions[index].compared)
-        } noises: {
-            RoundingNoise.runs(
-                .float32, over: blocks.flatMap { functions[$0.step.function].shapes },
-                seed: options.inputs.samplingSeed)
-        } run: { number, _ in
-            .init(results: try own.run(blocks[number]), graph: try graph?.run(blocks[number]))
-        }
-    }
-}
-
-/// The blocks of a sequence, run by a package.
-private final class SessionSequence {
-    private let session: Session
-    private var made: [String: StoredTensor] = [:]
-
-    init(_ program: ModelPlan, threads: Int) throws { session = try Session(program, threads: threads) }
-
-    func run(_ block: GoldenDecoding.Block) throws -> CallResults {
-        let outputs = try session.run(block.step, carrying: made)
-        for tensor in outputs { made[tensor.name] = tensor }
-        let states =
-            block.states == nil
-            ? [] : session.program.functions[block.step.function].states.compactMap(session.states.value)
-        return (
-            Dictionary(outputs.map { ($0.name, HostTensor($0)) }) { first, _ in first },
-            Dictionary(states.map { ($0.name, HostTensor.values($0)) }) { first, _ in first }
-        )
+        let executable = PackageExecutable(
+            sequence: sequence, golden: golden, functions: functions, seed: options.inputs.samplingSeed,
+            program: sides.program, own: try SessionSequence(sides.program, threads: options.threads),
+            graph: try sides.floats.map { try SessionSequence($0.program, threads: options.threads) })
+        return try comparison.compare(executable)
     }
 }
