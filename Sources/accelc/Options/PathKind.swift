@@ -88,7 +88,7 @@ struct PathKind: Hashable, Sendable {
         if isModel || ModelFormats.named(by: path) != nil { return nil }
         if let kind = document(path, start) { return kind }
         if path.hasSuffix(".safetensors") { return .tensors }
-        if let kind = ForeignFormat(named: path).flatMap({ foreign[$0] }) { return kind }
+        if !start.isEmpty, let kind = ForeignFormat(named: path).flatMap({ foreign[$0] }) { return kind }
         return format == .zip ? .archive : nil
     }
 
