@@ -59,16 +59,36 @@ package struct SpeechTokens: Sendable {
         self.tasks = isMultilingual ? tasks : [:]
 
         func list(_ name: String) throws -> [Int64]? {
-            // Negative numbers stand for lists of other tools.
-            try field(name)?.array().map { Int64(try $0.int(in: -1...Int(Int32.max))) }.filter { $0 >= 0 }
+            try field(name)?.array().map { Int64(try $0.int(in: -1...Int(Int32.max))) }
         }
         let startOfLanguageModel = tokenizer.tokenID(of: "<|startoflm|>").map(Int64.init)
         let special = [start, startOfPrevious, startOfLanguageModel, noTimestamps - 1].compactMap(\.self)
-        suppressed = Set(try list("suppress_tokens") ?? []).union(special).union(tasks.values)
+        var listed = Set(try list("suppress_tokens") ?? [Self.annotations])
+        if listed.remove(Self.annotations) != nil { listed.formUnion(try Self.annotationTokens(of: tokenizer)) }
+        suppressed = listed.union(special).union(tasks.values)
         suppressedFirst = Set(
             try list("begin_suppress_tokens")
                 ?? tokenizer.encode(" ", addSpecialTokens: false).map(Int64.init) + [end])
         lastInitialTimestamp = Int64(try field("max_initial_timestamp_index")?.int(in: 0...1 << 20) ?? 50)
+    }
+
+    /// In a list of tokens: those of annotations, as OpenAI's code derives them from the tokenizer.
+    private static let annotations: Int64 = -1
+
+    /// The tokens that begin what is not spoken, such as `[music]`, names of speakers and notes: brackets and signs that are one token, alone
+    /// or after a space, and the first token of signs of music. Hyphens and apostrophes stay, but not at the beginning of a word.
+    private static func annotationTokens(of tokenizer: Tokenizer) throws -> Set<Int64> {
+        let signs = ##""#()*+/:;<=>@[\]^_`{|}~「」『』"##.map(String.init)
+        let groups = #"<< >> <<< >>> -- --- -( -[ (' (" (( )) ((( ))) [[ ]] {{ }} ♪♪ ♪♪♪"#.split(separator: " ")
+        let notes = "♩♪♫♬♭♮♯".map(String.init)
+        func tokens(_ text: String) throws -> [TokenID] { try tokenizer.encode(text, addSpecialTokens: false) }
+        var found: [TokenID?] = [try tokens(" -").first, try tokens(" '").first]
+        for text in (signs + groups.map(String.init)).flatMap({ [$0, " " + $0] }) {
+            let whole = try tokens(text)
+            if whole.count == 1 { found += whole }
+        }
+        for text in notes.flatMap({ [$0, " " + $0] }) { found.append(try tokens(text).first) }
+        return Set(found.compactMap(\.self).map(Int64.init))
     }
 
     /// The languages by their codes. Names are such as `<|en|>`.

@@ -23,7 +23,7 @@ struct SpeechTokensTests {
                 """
                 {"decoder_start_token_id": 50258, "eos_token_id": [50257, 1], "no_timestamps_token_id": 50363,
                  "prev_sot_token_id": 50361, "lang_to_id": {"<|en|>": 50259, "<|haw|>": 50352, "other": 3},
-                 "task_to_id": {"transcribe": 50359, "translate": 50358}, "suppress_tokens": [1, 2, -1],
+                 "task_to_id": {"transcribe": 50359, "translate": 50358}, "suppress_tokens": [1, 2],
                  "begin_suppress_tokens": [220, 50257], "max_initial_timestamp_index": 7}
                 """, #"{"vocab_size": 51865, "suppress_tokens": [9]}"#))
         #expect(found.start == 50258 && found.end == 50257 && found.startOfPrevious == 50361)
@@ -46,6 +46,40 @@ struct SpeechTokensTests {
         #expect(try found.end == id("<|endoftext|>") && found.noSpeech == id("<|nocaptions|>"))
         #expect(found.suppressed.contains(4) && found.lastInitialTimestamp == 50)
         #expect(try found.suppressedFirst == [id("Ġ"), found.end])
+    }
+
+    @Test("without a list, or with -1 in it, the signs of annotations are suppressed that are one token")
+    func annotations() throws {
+        let path = Fixtures.path("speech/whisper/tokenizer.json")
+        let plain = try String(decoding: MappedFile(path).bytes.withBytes { Array($0) }, as: UTF8.self)
+        // An opening bracket and its space are one token, two closing ones are two; a note has three tokens.
+        let text =
+            plain
+            .replacing(
+                "\"vocab\": {",
+                with: """
+                    "vocab": {"(": 100, ")": 101, "-": 102, "'": 103, "â": 104, "Ļ": 105, "ª": 106, "Ġ(": 107, "Ġ-": 108,
+                    "Ġ'": 109, "--": 110,
+                    """, maxReplacements: 1
+            )
+            .replacing(
+                "\"merges\": [",
+                with: """
+                    "merges": [["Ġ", "("], ["Ġ", "-"], ["Ġ", "'"], ["-", "-"],
+                    """, maxReplacements: 1)
+        try withTemporaryFolder { folder in
+            try AtomicFile.write(text, to: "\(folder)/tokenizer.json", as: .internal)
+            let tokenizer = try Tokenizer(folder: folder)
+            func suppressed(_ settings: String) throws -> Set<Int64> {
+                let files = NamedFiles(in: "model", names: ["config.json"]) { _ in ByteView(Array(settings.utf8)) }
+                return try #require(try SpeechTokens(files: files, tokenizer)).suppressed
+            }
+            let stated = try suppressed(#"{"suppress_tokens": []}"#)
+            // "(" and ")", " (" and "--", the beginnings of " -" and " '", and those of notes: the first byte, or a space.
+            let found: Set<Int64> = [100, 101, 107, 110, 108, 109, 104, 24]
+            #expect(try suppressed("{}") == stated.union(found))
+            #expect(try suppressed(#"{"suppress_tokens": [-1, 7]}"#) == stated.union(found).union([7]))
+        }
     }
 
     @Test("a model of English alone has no languages and no tasks, and suppresses the tokens of tasks")
