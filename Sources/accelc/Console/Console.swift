@@ -62,6 +62,9 @@ final class Console {
         emit(text + "\n", to: output)
     }
 
+    /// The reader of standard output has closed it, or a write has failed: nobody waits for more.
+    var isOutputLost: Bool { outputError != 0 }
+
     /// Prints a piece of a text that goes on, without an end of line.
     func stream(_ piece: String) {
         bar?.clear()

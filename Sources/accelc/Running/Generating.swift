@@ -51,7 +51,7 @@ struct TextGeneration {
             }
         }
         let isJSON = arguments.has(CommonOptions.json)
-        while let piece = try next(of: stream) {
+        while !console.isOutputLost, let piece = try next(of: stream) {
             if !isJSON { console.stream(piece) }
         }
         guard let summary = stream.summary else { return }
@@ -91,7 +91,8 @@ struct TextGeneration {
                 console.warning("the cache is full: \(left) messages are forgotten, from the first on")
             }
             forgotten = left
-            while let piece = try next(of: stream) { console.stream(piece) }
+            while !console.isOutputLost, let piece = try next(of: stream) { console.stream(piece) }
+            guard !console.isOutputLost else { break }
             console.stream("\n")
             guard let summary = stream.summary else { continue }
             if summary.reason == .cacheFull { console.warning("the cache is full, so that the answer ends here") }
