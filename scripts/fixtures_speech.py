@@ -232,8 +232,11 @@ def transcript(network, mel, tokenizer, language=None, task="transcribe"):
             text = tokenizer.decode([token for token in part if token < IDS["endoftext"]])
             if first == last or not text.strip():
                 continue
+            begin, end = position + first, position + last
+            if begin < mel.shape[1]:
+                end = min(end, mel.shape[1])
             segments.append({
-                "start": (position + first) * HOP / RATE, "end": (position + last) * HOP / RATE, "text": text, "tokens": part,
+                "start": begin * HOP / RATE, "end": end * HOP / RATE, "text": text, "tokens": part,
                 "mean_log_probability": mean, "compression_ratio": ratio, "no_speech_probability": silence,
             })
             previous += part

@@ -178,6 +178,7 @@ struct OptionEffectTests {
         ] {
             try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
         }
+        try EnergyDetector.write(to: "\(folder)/silent", isDeaf: true)
         let shape = ["--shape-from", "bert/golden.safetensors", "-q"]
         for words in [
             ["convert", "bert", "--no-cache", "-o", "p.accelpkg"] + shape,
@@ -185,6 +186,7 @@ struct OptionEffectTests {
             ["convert", "llm", "--no-cache", "-o", "l.accelpkg", "-q"],
             ["convert", "enc", "--no-cache", "-o", "s.accelpkg", "-q"],
             ["convert", "whisper", "--no-cache", "-o", "w.accelpkg", "-q"],
+            ["convert", "silent", "--no-cache", "-o", "silent.accelpkg", "-q"],
             ["convert", "qwen", "--no-cache", "-o", "d.accelpkg", "--shape-from", "qwen/golden.safetensors", "-q"],
             ["convert", "functions.mlpackage", "--no-cache", "-o", "f.accelpkg", "-q"],
             ["export", "llama", "--no-cache", "--format", "gguf", "-o", "gguf", "-q"],

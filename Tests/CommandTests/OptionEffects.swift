@@ -149,6 +149,7 @@ extension OptionEffect {
             ("text", "run s.accelpkg --text [ a / b ]"), ("truncate", "run s.accelpkg --text long.txt [ --truncate ]"),
             ("audio", "run w.accelpkg --audio [ talk.wav / other.wav ]"),
             ("task", "run w.accelpkg --audio talk.wav [ --task translate ]"),
+            ("vad", "run w.accelpkg --audio talk.wav [ --vad silent.accelpkg ]"),
             ("language", "run w.accelpkg --audio talk.wav [ --language de ]"),
             ("format", "run w.accelpkg --audio talk.wav [ --format srt ]"),
             ("system", "\(answer) --temperature 0 [ --system b ]"), ("raw", "\(answer) --temperature 0 [ --raw ]"),

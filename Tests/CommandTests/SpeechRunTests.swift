@@ -20,6 +20,11 @@ struct SpeechRunTests {
                 ["convert"] + words + ["--compress", "float32", "-o", "\(folder)/\(name).accelpkg", "--no-cache"],
                 in: folder)
         }
+        for (name, isDeaf) in [("energy", false), ("deaf", true)] {
+            try EnergyDetector.write(to: "\(folder)/\(name)", isDeaf: isDeaf)
+            try CommandRunner.succeed(
+                ["convert", name, "-o", "\(folder)/\(name).accelpkg", "--no-cache"], in: folder)
+        }
     }
 
     private func expected(_ name: String) throws -> JSONField {
@@ -135,6 +140,53 @@ struct SpeechRunTests {
         }
         let error = await #expect(throws: AccelError.self) { try await task.value }
         #expect(error?.code == .cancelled)
+    }
+
+    @Test("a detector finds the parts with speech, and times of their transcript are those of the whole sound")
+    func voiceActivity() async throws {
+        func model(_ name: String) async throws -> AccelModel {
+            try await AccelModel(
+                .path("\(try Self.packages.path)/\(name).accelpkg"), configuration: .reproducible)
+        }
+        let talk = try Sound(contentsOf: Self.sound).mono.resampled(to: 16_000).samples
+        // Three seconds of silence before it, and four after it.
+        let sound = try Sound(
+            samples: [Float](repeating: 0, count: 48_000) + talk + [Float](repeating: 0, count: 64_000),
+            sampleRate: 16_000)
+        let spoken = try await model("energy").speech(in: sound)
+        #expect(spoken.count == 1)
+        let found = try #require(spoken.first)
+        // A chunk is 32 ms, and padding 400 ms. The talk may begin or end in silence.
+        let loud = talk.indices.filter { abs(talk[$0]) > 0.01 }
+        let (first, last) = (3 + Double(loud[0]) / 16_000, 3 + Double(loud[loud.count - 1]) / 16_000)
+        #expect(first - 0.4 - 0.3...first - 0.3 ~= found.lowerBound, "\(found), \(first)")
+        #expect(last + 0.3...last + 0.4 + 0.3 ~= found.upperBound, "\(found), \(last)")
+        #expect(try await model("deaf").speech(in: sound) == [])
+        var options = TranscriptionOptions()
+        options.temperatures = [0]
+        func segments(_ sound: Sound, _ spoken: [ClosedRange<Double>]?) async throws -> [TranscriptionSegment] {
+            options.spoken = spoken
+            var found: [TranscriptionSegment] = []
+            for try await segment in try await model("whisper").transcribe(sound, options) { found.append(segment) }
+            return found
+        }
+        let cut = try Sound(
+            samples: Array(sound.samples[Int(found.lowerBound * 16_000)..<Int(found.upperBound * 16_000)]),
+            sampleRate: 16_000)
+        let (whole, alone) = (try await segments(sound, spoken), try await segments(cut, nil))
+        #expect(!whole.isEmpty && whole.map(\.tokens) == alone.map(\.tokens))
+        for (left, right) in zip(whole, alone) {
+            #expect(abs(left.start - found.lowerBound - right.start) < 1e-6)
+            #expect(abs(left.end - found.lowerBound - right.end) < 1e-6 && left.end <= found.upperBound + 1e-6)
+        }
+        #expect(try await segments(sound, []).isEmpty)
+        let error = await #expect(throws: AccelError.self) { try await model("whisper").speech(in: sound) }
+        #expect(error?.code == .unsupported)
+        let folder = try Self.packages.path
+        let document = try run(["--audio", Self.sound, "--json", "--vad", "\(folder)/deaf.accelpkg"])
+        #expect(document.output.contains(#""spoken": []"#) && document.output.contains(#""segments": []"#))
+        let lines = try run(["--audio", Self.sound, "--vad", "\(folder)/energy.accelpkg"])
+        #expect(lines.status == 0 && !lines.output.isEmpty && lines.errors.contains("; speech found in 2.8 s;"))
     }
 
     @Test("the tool prints lines, subtitles or a document")

@@ -13,8 +13,13 @@ actor Transcriber {
         case features(LogMelSpectrogram.Features)
     }
     private var input: Input
+    /// The way from times of the features to those of the sound; nil where they are the same.
+    private var parts: SpokenParts?
+
     /// The code of the spoken language; nil while it is not known.
     nonisolated let language: Locked<String?>
+    /// The length of the windows that were taken for silence.
+    nonisolated let secondsWithoutSpeech = Locked(0.0)
     /// The first frame of the next window.
     private var position = 0
     /// The tokens of the text so far, since the last window that was not accepted at a low temperature.
@@ -50,7 +55,8 @@ actor Transcriber {
         case .features(let features): return features
         case .sound(let sound):
             do {
-                let features = try decoder.features(of: sound)
+                let features: LogMelSpectrogram.Features
+                (features, parts) = try decoder.features(of: sound, options.spoken)
                 input = .features(features)
                 return features
             } catch { throw AccelError(error, at: "the sound") }
@@ -65,12 +71,13 @@ actor Transcriber {
             after: options.usesPreviousText ? previous : [])
         if spoken == nil { language.withLock { $0 = detected } }
         guard !options.isSilence(window) else {
+            secondsWithoutSpeech.withLock { $0 += seconds(length) }
             position += length
             return
         }
         let parts = WindowParts(
             window.tokens, first: decoder.tokens.firstTimestamp, step: decoder.functions.framesPerState, length: length)
-        let segments = parts.parts.map { segment($0, of: window) }.filter { segment in
+        let segments = parts.parts.map { segment($0, of: window, within: features.frameCount) }.filter { segment in
             segment.start != segment.end && !segment.text.allSatisfy(\.isWhitespace)
         }
         waiting = segments[...]
@@ -79,14 +86,23 @@ actor Transcriber {
         position += parts.next
     }
 
-    private func segment(_ part: WindowParts.Part, of window: DecodedWindow) -> TranscriptionSegment {
-        func seconds(_ frame: Int) -> Double {
-            Double((position + frame) * decoder.functions.extractor.hop)
-                / Double(decoder.functions.extractor.sampleRate)
-        }
+    private func seconds(_ frames: Int) -> Double {
+        Double(frames * decoder.functions.extractor.hop) / Double(decoder.functions.extractor.sampleRate)
+    }
+
+    private func time(_ frame: Int, isEnd: Bool) -> Double {
+        parts?.time(seconds(frame), isEnd: isEnd) ?? seconds(frame)
+    }
+
+    /// - Parameter frameCount: those of the sound. A text that begins in it ends in it: models take silence after it for speech.
+    private func segment(
+        _ part: WindowParts.Part, of window: DecodedWindow, within frameCount: Int
+    ) -> TranscriptionSegment {
+        let (start, end) = (position + part.start, position + part.end)
         return TranscriptionSegment(
-            start: seconds(part.start), end: seconds(part.end), text: decoder.text(of: part.tokens),
-            tokens: part.tokens, temperature: window.temperature, meanLogProbability: window.meanLogProbability,
+            start: time(start, isEnd: false), end: time(start < frameCount ? min(end, frameCount) : end, isEnd: true),
+            text: decoder.text(of: part.tokens), tokens: part.tokens, temperature: window.temperature,
+            meanLogProbability: window.meanLogProbability,
             compressionRatio: window.compressionRatio, noSpeechProbability: window.noSpeechProbability)
     }
 }

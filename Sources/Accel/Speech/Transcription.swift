@@ -30,6 +30,9 @@ public struct Transcription: AsyncSequence, Sendable {
     /// computed. nil before, and for a model of one language.
     public var language: String? { transcriber.language.withLock { $0 } }
 
+    /// The seconds of the windows so far that the model takes for silence, whatever text it finds in them (`TranscriptionOptions.noSpeechLimit`).
+    public var secondsWithoutSpeech: Double { transcriber.secondsWithoutSpeech.withLock { $0 } }
+
     /// Asks for one segment after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let transcriber: Transcriber

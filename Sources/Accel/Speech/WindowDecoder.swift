@@ -64,15 +64,19 @@ struct WindowDecoder: Sendable {
         }
     }
 
-    /// Returns the features of a whole sound: a frame for each hop. Silence follows its last sample.
-    /// - Throws: `RequestError` for a rate that cannot be converted.
-    func features(of sound: Sound) throws -> LogMelSpectrogram.Features {
+    /// Returns the features of a sound, or of its spoken parts: a frame for each hop. Silence follows the last sample.
+    /// - Throws: `RequestError` for a rate that cannot be converted, and for samples that are no sound.
+    func features(
+        of sound: Sound, _ spoken: [ClosedRange<Double>]?
+    ) throws -> (LogMelSpectrogram.Features, SpokenParts?) {
         let extractor = functions.extractor
-        var samples = try sound.mono.resampled(to: extractor.sampleRate).samples
+        var samples = try sound.samples(at: extractor.sampleRate)
+        let parts = spoken.map { SpokenParts($0, sampleCount: samples.count, rate: extractor.sampleRate) }
+        if let parts { samples = parts.joined(samples) }
         let frames = samples.count / extractor.hop
         // Otherwise the last frames would hold the end of the sound in reverse.
         samples.append(contentsOf: repeatElement(0, count: extractor.frameLength))
-        return extractor.features(of: samples, frames: frames)
+        return (extractor.features(of: samples, frames: frames), parts)
     }
 
     /// Returns the text of tokens; tokens of times have none.
@@ -160,6 +164,20 @@ struct WindowDecoder: Sendable {
             throw AccelError(.cancelled, "was cancelled", at: "a transcription")
         }
         return chosen
+    }
+}
+
+extension Sound {
+    /// The powers of spectra of larger samples are infinite.
+    private static let largestSample: Float = 1e15
+
+    /// Returns the mean of all channels at a rate.
+    /// - Throws: `RequestError` for a rate that cannot be converted, and for samples whose spectra are no numbers.
+    func samples(at rate: Int) throws(RequestError) -> [Float] {
+        let samples = try mono.resampled(to: rate).samples
+        guard let index = samples.firstIndex(where: { !(abs($0) <= Self.largestSample) }) else { return samples }
+        throw RequestError(
+            "the sample at \(Double(index) / Double(rate)) s is \(samples[index]), where full scale is 1")
     }
 }
 

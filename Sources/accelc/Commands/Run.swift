@@ -122,7 +122,7 @@ enum RunCommand: Command {
             if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
             let model = try model(runnable.package, arguments, console)
             if let sound {
-                try SpeechRun(model: model, sound: sound, arguments: arguments, console: console).run()
+                try runSpeech(model, sound, arguments, console)
             } else {
                 try runText(model, arguments, console)
             }
@@ -229,6 +229,23 @@ enum RunCommand: Command {
         (configuration.backends, configuration.fallback) = (.only(chosen.id), .never)
         let settings = configuration
         return try waiting { try await AccelModel(opened: package, configuration: settings) }
+    }
+
+    /// Prints the text of a sound.
+    private static func runSpeech(
+        _ speech: AccelModel, _ sound: Sound, _ arguments: Arguments, _ console: Console
+    ) throws {
+        let detector = try arguments[SpeechOptions.detector].map { path in
+            let runnable = try RunnablePackage(of: path, arguments, console)
+            if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
+            return (runnable, try model(runnable.package, arguments, console))
+        }
+        // The package of the cache stays as long as it runs.
+        try withExtendedLifetime(detector?.0) {
+            try SpeechRun(
+                model: speech, detector: detector?.1, sound: sound, arguments: arguments, console: console
+            ).run()
+        }
     }
 
     /// Runs a model on text.

@@ -39,6 +39,17 @@ struct RunnablePackage {
         try self.init(converting: conversion, arguments, console)
     }
 
+    /// A model beside the package, with the weights of its files.
+    init(of path: String, _ arguments: Arguments, _ console: Console) throws {
+        guard Self.needsConversion(path) else {
+            self.init(try AcceleratorPackage(at: path))
+            return
+        }
+        var conversion = Conversion(of: path, recipe: try Recipe(scheme: "stored"))
+        (conversion.keepsQuantized, conversion.takesAllUsualShapes) = (true, true)
+        try self.init(converting: conversion, arguments, console)
+    }
+
     /// The original model of a comparison with a package, with the package's shapes, and the weights of the model's files.
     init(originalOf package: AcceleratorPackage, _ path: String, _ arguments: Arguments, _ console: Console) throws {
         guard Self.needsConversion(path) else {

@@ -21,12 +21,19 @@ enum SpeechOptions {
         "the format of the transcript. srt and vtt are subtitles with times", default: TranscriptFormat.text.rawValue,
         excludes: ["json"], needs: [.option("audio")])
 
-    static let all = [audio, task, language, format]
+    static let detector = Option(
+        "vad", .input("MODEL"), in: .input,
+        "transcribe the parts with speech only, which a model such as Silero VAD finds in the sound",
+        needs: [.option("audio")], takes: PathKind.models)
+
+    static let all = [audio, task, language, format, detector]
 }
 
 /// A run that prints the text of a sound.
 struct SpeechRun {
     let model: AccelModel
+    /// Finds the parts with speech; nil for a transcript of the whole sound.
+    let detector: AccelModel?
     let sound: Sound
     let arguments: Arguments
     let console: Console
@@ -35,22 +42,27 @@ struct SpeechRun {
         let start = ContinuousClock.now
         var options = TranscriptionOptions(language: arguments[SpeechOptions.language])
         if let task = arguments[SpeechOptions.task].flatMap(TranscriptionOptions.Task.init) { options.task = task }
+        if let detector { options.spoken = try waiting { [sound] in try await detector.speech(in: sound) } }
         let transcription = try model.transcribe(sound, options)
         let format = arguments[SpeechOptions.format].flatMap(TranscriptFormat.init) ?? .text
         let isJSON = arguments.has(CommonOptions.json)
         if !isJSON { console.stream(format.beginning) }
         var segments: [TranscriptionSegment] = []
-        while let segment = try next(of: transcription) {
+        while !console.isOutputLost, let segment = try next(of: transcription) {
             segments.append(segment)
             if !isJSON { console.stream(format.text(of: segment, number: segments.count)) }
         }
         guard !isJSON else {
-            console.print(document(segments, transcription.language, start.secondsToNow))
+            console.print(document(segments, transcription, options.spoken, start.secondsToNow))
             return
         }
+        guard !console.isOutputLost else { return }
+        let silence = transcription.secondsWithoutSpeech
         let parts = [
             transcription.language.map { "language: \($0)" },
             "\(Text.decimals(sound.duration, 1)) s of sound in \(Text.decimals(start.secondsToNow, 1)) s",
+            options.spoken.map { "speech found in \(Text.decimals($0.seconds, 1)) s" },
+            silence > 0 ? "no speech in \(Text.decimals(silence, 1)) s" : nil,
             "peak memory \(Wording.bytes(Timing.processPeak))",
         ]
         console.note(parts.compactMap(\.self).joined(separator: "; "))
@@ -63,12 +75,19 @@ struct SpeechRun {
         }
     }
 
-    private func document(_ segments: [TranscriptionSegment], _ language: String?, _ seconds: Double) -> JSON {
+    private func document(
+        _ segments: [TranscriptionSegment], _ whole: Transcription, _ spoken: [ClosedRange<Double>]?,
+        _ seconds: Double
+    ) -> JSON {
         func rounded(_ value: Double) -> JSON { .number((value * 10_000).rounded() / 10_000) }
         return [
             "text": .string(segments.map(\.text).joined()),
-            "language": language.map { .string($0) } ?? .null,
-            "sound_seconds": rounded(sound.duration), "transcription_ms": .number((seconds * 1e6).rounded() / 1000),
+            "language": whole.language.map { .string($0) } ?? .null,
+            "sound_seconds": rounded(sound.duration),
+            "seconds_without_speech": rounded(whole.secondsWithoutSpeech),
+            "transcription_ms": .number((seconds * 1e6).rounded() / 1000),
+            "spoken": spoken.map { .array($0.map { .array([rounded($0.lowerBound), rounded($0.upperBound)]) }) }
+                ?? .null,
             "segments": .array(
                 segments.map { segment in
                     [
@@ -82,4 +101,9 @@ struct SpeechRun {
                 }), "peak_memory_bytes": .int(Timing.processPeak),
         ]
     }
+}
+
+extension [ClosedRange<Double>] {
+    /// The sum of the lengths.
+    fileprivate var seconds: Double { reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
 }
