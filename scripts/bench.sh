@@ -11,6 +11,8 @@
 #                                          random bfloat16 checkpoint of GB (4) gigabytes, which is made in FOLDER (skipped without)
 #        bench.sh calibration [TEXT [SCHEME...]]   gptq of SmolLM2 with 16, 32 and 64 samples of a text (that of vim's help, where it is):
 #                                          seconds, peak memory and the errors of the outputs
+#        bench.sh speech                  ten minutes of speech in ten languages (espeak-ng) by Whisper base: real-time factors beside
+#                                          faster-whisper and whisper.cpp, equal texts, and the word errors of each scheme
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
@@ -74,6 +76,13 @@ if [ "${1:-}" = calibration ]; then
     fi
     python3 scripts/bench/calibration.py "$accelc" "$models/smollm2.gguf" "$text" "${@:3}"
     exit
+fi
+
+if [ "${1:-}" = speech ]; then
+    if ! command -v espeak-ng >/dev/null; then skip speech "espeak-ng speaks the texts, and there is no such program" && exit; fi
+    if ! has faster_whisper; then skip speech "faster-whisper is not in .build/peers-venv (scripts/peers.sh installs it)" && exit; fi
+    if ! models=$(scripts/get_models.sh); then skip speech "the real models cannot be had" && exit; fi
+    exec "$python" scripts/bench/speech.py "$accelc" "$models/whisper" "$(scripts/bench/whisper.sh || true)"
 fi
 
 rounds=${1:-3}
