@@ -60,8 +60,7 @@ def inputs(path):
 def schemes(tool):
     """All schemes and mixes of the help of convert, and each value of each option of theirs."""
     page = tool.output("convert", "--help-all").decode()
-    part = page[page.index("\nSPEC is a scheme"):]
-    part, _, mixes = part.partition("or a mix of the types of llama.cpp")
+    part, _, mixes = page[page.index("\nSchemes: "):].partition("\nor a mix of ")
     result, scheme = [], None
     for line in part.split("\n"):
         if found := re.match(r"  ([a-z][a-z0-9_]*)(\+SPEC)?$", line):
