@@ -21,7 +21,7 @@ extension FuzzTarget {
         }
     }
 
-    /// A model alone: what is read is written, and reads back equal.
+    /// A model alone: what is read is written, reads back equal, and is linted.
     static let coreMLModel = FuzzTarget(
         name: "coreml-model",
         seeds: ["states", "functions", "weights_iOS16"].compactMap { name in
@@ -34,6 +34,7 @@ extension FuzzTarget {
             preconditionFailure("a written model does not read back")
         }
         precondition(again.model == package.model, "a written model does not read back equal")
+        _ = try? package.lint()
     }
 
     /// A blob file under a model that is sound: every weight that it describes is decompressed.
