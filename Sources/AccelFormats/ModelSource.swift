@@ -37,6 +37,10 @@ public protocol ModelSource: Sendable {
     /// - Returns: whether the format has digests.
     /// - Throws: `FormatError` if a file does not match its digest.
     func check(progress: (_ file: String) -> Void) throws -> Bool
+    /// Judges the program by the rules of the linter.
+    /// - Returns: what they find, the most severe first; nothing for a format without rules.
+    /// - Throws: `FormatError` if a constant is corrupt.
+    func lint() throws -> [LintFinding]
     /// Checks again that the data that was read has not changed since, for data that is not among `files`.
     /// - Throws: as `check`.
     func requireUnchanged() throws
@@ -88,6 +92,7 @@ extension ModelSource {
     public var checkedFileCount: Int? { nil }
     public func check(progress: (_ file: String) -> Void) throws -> Bool { false }
     public func requireUnchanged() throws {}
+    public func lint() throws -> [LintFinding] { [] }
 
     /// Builds the default parts, without ignored tensors.
     public func model() throws -> SourceModel {

@@ -59,7 +59,7 @@ struct SpeechTokensTests {
                 "\"vocab\": {",
                 with: """
                     "vocab": {"(": 100, ")": 101, "-": 102, "'": 103, "â": 104, "Ļ": 105, "ª": 106, "Ġ(": 107, "Ġ-": 108,
-                    "Ġ'": 109, "--": 110,
+                    "Ġ'": 109, "--": 110, "[": 111,
                     """, maxReplacements: 1
             )
             .replacing(
@@ -75,8 +75,8 @@ struct SpeechTokensTests {
                 return try #require(try SpeechTokens(files: files, tokenizer)).suppressed
             }
             let stated = try suppressed(#"{"suppress_tokens": []}"#)
-            // "(" and ")", " (" and "--", the beginnings of " -" and " '", and those of notes: the first byte, or a space.
-            let found: Set<Int64> = [100, 101, 107, 110, 108, 109, 104, 24]
+            // "(", ")" and "[", " (" and "--", the beginnings of " -" and " '", and those of notes: the first byte, or a space.
+            let found: Set<Int64> = [100, 101, 111, 107, 110, 108, 109, 104, 24]
             #expect(try suppressed("{}") == stated.union(found))
             #expect(try suppressed(#"{"suppress_tokens": [-1, 7]}"#) == stated.union(found).union([7]))
         }

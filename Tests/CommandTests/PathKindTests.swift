@@ -65,6 +65,12 @@ struct PathKindTests {
                 }
             words += ["--\(other.name)", value]
         }
+        // Of what it needs the first thing is enough.
+        if case .option(let name)? = option?.needs.first,
+            let other = command.allOptions.first(where: { $0.name == name })
+        {
+            if case .flag = other.kind { words.append("--\(name)") } else { words += ["--\(name)", "new"] }
+        }
         return words + (option.map { ["--\($0.name)", path] } ?? [])
     }
 

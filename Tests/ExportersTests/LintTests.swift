@@ -159,7 +159,7 @@ struct LintTests {
 
     @Test("Each rule has a finding in one function and none in another one")
     func rules() throws {
-        #expect(Self.samples.map(\.rule).sorted() == LintRule.all.map(\.name).sorted())
+        #expect(Self.samples.map(\.rule).sorted() == CoreMLLint.rules.map(\.name).sorted())
         for (rule, bad, good) in Self.samples {
             let finding = try bad.lint().first { $0.rule == rule }
             #expect(finding?.function == "main" && finding?.count ?? 0 > 0, "\(rule)")

@@ -43,7 +43,7 @@ public struct CoreAIExporter: Exporter {
         let file = CoreAIEncoder(module).encoded()
         let metadata = CoreAIMetadata(model, graphs.map(\.name), exporter: text)
         try CoreAIFolder.write(file, metadata, to: path)
-        return report(graphs, parts)
+        return report(graphs, parts, lint: try CoreAIPackage(at: path).lint())
     }
 
     public static func provenance(ofExport file: (_ name: String) throws -> ByteView?) throws -> [String: String] {

@@ -24,6 +24,7 @@ public struct CoreMLSource: ModelSource {
     public var format: any ModelFormat.Type { CoreMLFormat.self }
     public var path: String { package.path }
     public var abilities: Set<SourceAbility> { [.tensors, .graph, .check, .lint] }
+    public func lint() throws -> [LintFinding] { try package.lint() }
 
     public func check(progress: (_ file: String) -> Void) throws -> Bool {
         progress("model.mlmodel")

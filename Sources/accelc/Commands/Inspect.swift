@@ -33,7 +33,7 @@ enum InspectCommand: Command {
         isCommon: true)
     static let lint = Option(
         "lint", .flag, in: .output,
-        "list what devices are known to reject or slow down in a Core ML package", isCommon: true)
+        "list what devices are known to reject or slow down in an export for Apple", isCommon: true)
     static let positionals = [file]
     static let options = [
         configuration, ConversionArguments.ignoredFields.option, shape, tensors, graph, plan, operators, check, lint,
@@ -47,7 +47,7 @@ enum InspectCommand: Command {
         (.shapes, [configuration, ConversionArguments.ignoredFields.option, shape], "models"),
         (.tensors, [tensors], "models and packages"), (.graph, [graph], "what has functions"),
         (.plan, [plan, operators], "packages of accelc"), (.check, [check], "packages"),
-        (.lint, [lint], "Core ML packages"),
+        (.lint, [lint], "Core ML packages and Core AI models"),
     ]
 
     static func run(_ arguments: Arguments, _ console: Console) throws -> ExitStatus {
@@ -77,9 +77,10 @@ enum InspectCommand: Command {
         let request = InspectionRequest(
             shapes: try arguments.all(shape).map { try ShapeBindings(parsing: $0) }, tensors: arguments.has(tensors),
             graph: arguments.has(graph), plan: arguments.has(plan), operators: arguments.has(operators),
-            lint: arguments.has(lint), folds: !console.isVerbose)
+            folds: !console.isVerbose)
         var inspection = try (source as? any InspectedSource)?.inspection(request) ?? Inspection(source, request)
         if let checked { inspection.add(checkedFiles: checked) }
+        if arguments.has(lint) { inspection.add(try source.lint()) }
         return show(inspection, console)
     }
 
@@ -105,7 +106,6 @@ struct InspectionRequest {
     var graph = false
     var plan = false
     var operators = false
-    var lint = false
     /// Tensors that are stored alike, and whose names differ in consecutive numbers only, share a line.
     var folds = true
 }
@@ -129,6 +129,16 @@ struct Inspection {
         text += "\nchecked: every byte of \(Wording.count(count, "file")) was read and matches its digest"
         guard case .object(let members) = json else { return }
         json = .object(members + [.init("checked_files", .int(count))])
+    }
+
+    /// Lists what the linter has found.
+    mutating func add(_ findings: [LintFinding]) {
+        text +=
+            "\n\n"
+            + (["lint: \(findings.summary ?? "nothing found")"] + findings.map { "  \($0.text)" })
+            .joined(separator: "\n")
+        guard case .object(let members) = json else { return }
+        json = .object(members + [.init("lint", .array(findings.map(\.json)))])
     }
 }
 

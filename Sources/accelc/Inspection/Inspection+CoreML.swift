@@ -25,11 +25,6 @@ extension Inspection {
         parts.append(
             Self.schemes("operation", of: weights, by: \.operation, count: \.shape.count, bits: \.storedBits))
         if request.tensors { parts.append(Self.table(weights, request)) }
-        let lint = request.lint ? try package.lint() : []
-        if request.lint {
-            parts.append(
-                (["lint: \(lint.summary ?? "nothing found")"] + lint.map { "  \($0.text)" }).joined(separator: "\n"))
-        }
         if !plain.isEmpty, plain.count < matrices.count {
             let shared = Dictionary(grouping: plain, by: \.name).filter { $0.value.count > 1 }
             func title(_ weight: CoreMLWeight) -> String {
@@ -50,7 +45,6 @@ extension Inspection {
             "functions": .array(model.interfaces.map { Self.document($0, in: package) }),
             "weights": .array(all.map(Self.document)),
             "not_compressed": .array(plain.map { .string($0.name) }),
-            "lint": request.lint ? .array(lint.map(\.json)) : .null,
         ]
     }
 

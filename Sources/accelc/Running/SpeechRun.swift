@@ -23,7 +23,7 @@ enum SpeechOptions {
 
     static let detector = Option(
         "vad", .input("MODEL"), in: .input,
-        "transcribe the parts with speech only, which a model such as Silero VAD finds in the sound",
+        "transcribe only the speech that MODEL finds, such as Silero VAD",
         needs: [.option("audio")], takes: PathKind.models)
 
     static let all = [audio, task, language, format, detector]

@@ -20,7 +20,8 @@ public struct CoreAISource: ModelSource {
 
     public var format: any ModelFormat.Type { CoreAIFormat.self }
     public var path: String { package.path }
-    public var abilities: Set<SourceAbility> { [.tensors, .check] }
+    public var abilities: Set<SourceAbility> { [.tensors, .check, .lint] }
+    public func lint() throws -> [LintFinding] { try package.lint() }
 
     public func check(progress: (_ file: String) -> Void) throws -> Bool {
         progress(CoreAIFolder.moduleName)

@@ -1,6 +1,6 @@
-extension LintRule {
+extension CoreMLLint {
     /// An operation in float32 leaves the Neural Engine, and so do conversions in the middle.
-    static let float32 = LintRule(
+    static let float32 = Rule(
         "F32", .warning,
         remedy:
             "compute in float16 with one conversion at each end, as the layout of the Neural Engine does, or put the float32 part into a package for the CPU"
@@ -21,7 +21,7 @@ extension LintRule {
     }
 
     /// cactus #734: -1e9 becomes -inf in float16, and rows that are masked whole NaN.
-    static let infinities = LintRule(
+    static let infinities = Rule(
         "INF", .error, remedy: "use -40000 in masks of float16, and finite numbers elsewhere"
     ) { function in
         guard function.computesInHalf else { return [] }
@@ -34,7 +34,7 @@ extension LintRule {
     }
 
     /// coremltools #2821: the mean of squares exceeds float16 from 256 on.
-    static let squares = LintRule(
+    static let squares = Rule(
         "NORM", .warning, remedy: "divide by the largest magnitude first, or use layer_norm, which sums in float32"
     ) { function in
         function.operations.filter { ["reduce_mean", "reduce_sum"].contains($0.type) }.compactMap { operation in
@@ -58,7 +58,7 @@ extension LintRule {
     }
 
     /// An epsilon below the smallest number of float16 is 0.
-    static let smallEpsilons = LintRule(
+    static let smallEpsilons = Rule(
         "EPS", .warning, remedy: "use an epsilon of at least 6e-8, scaled with the input"
     ) { function in
         try function.operations.compactMap { operation in
@@ -71,7 +71,7 @@ extension LintRule {
     }
 
     /// coreai-torch #21, coremltools #2359: e to the power of 12 exceeds float16.
-    static let exponentials = LintRule(
+    static let exponentials = Rule(
         "EXP", .warning, remedy: "subtract the largest value first, or use softmax or softplus"
     ) { function in
         function.operations.compactMap { operation in
@@ -88,7 +88,7 @@ extension LintRule {
     }
 
     /// Cumulative phases drift in float16.
-    static let phases = LintRule(
+    static let phases = Rule(
         "PHASE", .warning, remedy: "compute phases in float32 on the CPU, or wrap them to [0, 1)"
     ) { function in
         try function.operations.compactMap { operation in

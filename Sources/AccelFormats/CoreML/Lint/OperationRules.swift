@@ -1,6 +1,6 @@
-extension LintRule {
+extension CoreMLLint {
     /// coremltools #1103; rf-detr #1495.
-    static let cuts = LintRule("CUT", .note, remedy: "move it to the end, or return scores and choose in the app") {
+    static let cuts = Rule("CUT", .note, remedy: "move it to the end, or return scores and choose in the app") {
         function in
         let types: Set = ["topk", "argsort", "gather_along_axis", "non_maximum_suppression", "cond", "while_loop"]
         return function.operations.filter { types.contains($0.type) }.map {
@@ -9,7 +9,7 @@ extension LintRule {
     }
 
     /// coremltools #1780.
-    static let recurrences = LintRule("RNN", .note, remedy: "put it into a package of its own for the CPU") {
+    static let recurrences = Rule("RNN", .note, remedy: "put it into a package of its own for the CPU") {
         function in
         function.operations.filter { ["lstm", "gru", "rnn"].contains($0.type) }.map {
             ($0.location, "\($0.type) does not run on the Neural Engine")
@@ -17,7 +17,7 @@ extension LintRule {
     }
 
     /// FluidAudio #726: such a program does not compile on macOS 26.
-    static let sharedNames = LintRule("IOID", .error, remedy: "give each output a tensor and a name of its own") {
+    static let sharedNames = Rule("IOID", .error, remedy: "give each output a tensor and a name of its own") {
         function in
         let inputs = Set(function.function.inputs.map(\.name))
         let ports = Set((function.interface?.inputs ?? []).map(\.name))
@@ -27,7 +27,7 @@ extension LintRule {
     }
 
     /// Strides of a convolution or a pooling window have the factors 2 and 3; windows are at most 13 wide in float16.
-    static let strides = LintRule("CONV", .warning, remedy: "split the kernel, or move space to depth first") {
+    static let strides = Rule("CONV", .warning, remedy: "split the kernel, or move space to depth first") {
         function in
         let types: Set = ["conv", "conv_transpose", "max_pool", "avg_pool", "l2_pool"]
         return try function.operations.filter { types.contains($0.type) }.compactMap { operation in

@@ -1,8 +1,8 @@
 import AccelTensors
 
-extension LintRule {
+extension CoreMLLint {
     /// coremltools #2631: a state of 270 positions fails, and one of 256 works. Short axes are left out: each cache has some, such as heads.
-    static let stateSizes = LintRule(
+    static let stateSizes = Rule(
         "S32", .warning, remedy: "pad the state to a multiple of 32, and slice after reading it"
     ) { function in
         function.values.filter { function.isState($0.name) }.compactMap { state in
@@ -12,7 +12,7 @@ extension LintRule {
     }
 
     /// coremltools #1003, #283; 65,536 from A16 on.
-    static let longAxes = LintRule(
+    static let longAxes = Rule(
         "AX16", .warning, remedy: "split the axis: a head by its vocabulary, a sequence by chunks"
     ) { function in
         function.values.compactMap { value in
@@ -22,12 +22,12 @@ extension LintRule {
     }
 
     /// coremltools #1723, #1330, #2291.
-    static let ranks = LintRule("RK5", .error, remedy: "merge axes before the operation, and split them after it") {
+    static let ranks = Rule("RK5", .error, remedy: "merge axes before the operation, and split them after it") {
         $0.values.filter { $0.type.rank > 5 }.map { ($0.name, "\($0.type) has more than five axes") }
     }
 
     /// A row is aligned to 64 bytes: a last axis of one number takes 32 times its memory.
-    static let lastAxes = LintRule(
+    static let lastAxes = Rule(
         "LAST", .warning, remedy: "move the longest axis last, or pad it to whole rows of 64 bytes"
     ) { function in
         function.results.compactMap { result in
@@ -40,7 +40,7 @@ extension LintRule {
     }
 
     /// coremltools #2370, #1764, #1029, #2730, #2271, #989, #1249, #1909.
-    static let flexibleShapes = LintRule("FLEX", .warning, remedy: "export a function for each fixed shape") {
+    static let flexibleShapes = Rule("FLEX", .warning, remedy: "export a function for each fixed shape") {
         function in
         let inputs = function.interface?.inputs ?? []
         let enumerated = inputs.filter { $0.enumeratedShapes.count > 1 }
@@ -64,7 +64,7 @@ extension LintRule {
     }
 
     /// hollance/neural-engine #44.
-    static let longSoftmax = LintRule("SMAX", .note, remedy: "split the heads, or use the channel axis") { function in
+    static let longSoftmax = Rule("SMAX", .note, remedy: "split the heads, or use the channel axis") { function in
         try function.operations.filter { $0.type == "softmax" }.compactMap { operation in
             guard let size = try function.sizeOfAxis(operation), size > 4096 else { return nil }
             return (operation.location, "a softmax over \(size) numbers")

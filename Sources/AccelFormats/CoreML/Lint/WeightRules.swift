@@ -1,6 +1,6 @@
-extension LintRule {
+extension CoreMLLint {
     /// coremltools #2716, #2688, #2777.
-    static let statesBesidePalettes = LintRule(
+    static let statesBesidePalettes = Rule(
         "SPAL", .warning, remedy: "pass the cache as inputs and outputs, or store weights in blocks of int8"
     ) { function in
         guard function.hasStates else { return [] }
@@ -10,7 +10,7 @@ extension LintRule {
     }
 
     /// coremltools #2758, #2503: such a package loads, and ends the process at its first prediction.
-    static let largeFunctions = LintRule(
+    static let largeFunctions = Rule(
         "BIG", .warning, remedy: "split it into functions or packages of at most 500 MB, or use palettes"
     ) { function in
         let elements = function.elements(
@@ -22,7 +22,7 @@ extension LintRule {
     }
 
     /// FluidAudio #828: an encoder in int8 fails on A16.
-    static let largeInt8 = LintRule(
+    static let largeInt8 = Rule(
         "I8A", .note, remedy: "export a twin in float16 for devices up to A16, and try both"
     ) { function in
         guard !function.hasStates else { return [] }

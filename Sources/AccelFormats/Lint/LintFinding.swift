@@ -14,7 +14,7 @@ public enum LintSeverity: String, Sendable, Comparable, CaseIterable {
     }
 }
 
-/// Something in a Core ML function that the Neural Engine or its kin do not run, or run badly.
+/// Something in a function of a Core ML or Core AI model that the Neural Engine or its kin do not run, or run badly.
 public struct LintFinding: Sendable, Equatable {
     /// The rule's name, e.g. `AX16`.
     public let rule: String
@@ -58,52 +58,5 @@ extension [LintFinding] {
                 ? nil : "\(Wording.count(rules.count, severity.rawValue)) (\(rules.joined(separator: ", ")))"
         }
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
-    }
-}
-
-/// A rule of the linter: what is known to fail or to be slow on some Apple device, by reports to coremltools and others. Nothing is compiled, so that
-/// rules judge the program alone; a device decides.
-struct LintRule: Sendable {
-    /// A location in a function, and what is wrong there.
-    typealias Location = (name: String, reason: String)
-
-    let name: String
-    let severity: LintSeverity
-    let remedy: String
-    let locations: @Sendable (LintedFunction) throws -> [Location]
-
-    init(
-        _ name: String, _ severity: LintSeverity, remedy: String,
-        locations: @escaping @Sendable (LintedFunction) throws -> [Location]
-    ) {
-        (self.name, self.severity, self.remedy, self.locations) = (name, severity, remedy, locations)
-    }
-
-    /// All rules. A new one is a value in a file of this folder, and a name here.
-    static let all: [LintRule] = [
-        .stateSizes, .statesBesidePalettes, .longAxes, .ranks, .lastAxes, .flexibleShapes, .float32, .infinities,
-        .squares, .smallEpsilons, .exponentials, .phases, .cuts, .recurrences, .longSoftmax, .largeFunctions,
-        .largeInt8, .sharedNames, .strides,
-    ]
-}
-
-extension CoreMLPackage {
-    /// Returns what the rules of the linter find, the most severe first.
-    /// - Throws: `FormatError` if a constant is corrupt.
-    public func lint() throws -> [LintFinding] {
-        var findings: [LintFinding] = []
-        for function in model.program.functions {
-            let linted = try LintedFunction(function, of: self)
-            for rule in LintRule.all {
-                let locations = try rule.locations(linted)
-                guard let first = locations.first else { continue }
-                findings.append(
-                    LintFinding(
-                        rule: rule.name, severity: rule.severity, function: function.name, location: first.name,
-                        count: locations.count, reason: first.reason, remedy: rule.remedy))
-            }
-        }
-        return findings.enumerated().sorted { ($1.element.severity, $0.offset) < ($0.element.severity, $1.offset) }
-            .map(\.element)
     }
 }

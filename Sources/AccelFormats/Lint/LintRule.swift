@@ -1,0 +1,37 @@
+/// A rule of the linter: what is known to fail or to be slow on some Apple device, by reports to coremltools and others. Nothing is compiled, so that
+/// rules judge the program alone; a device decides.
+struct LintRule<Function>: Sendable {
+    /// A location in a function, and what is wrong there.
+    typealias Location = (name: String, reason: String)
+
+    let name: String
+    let severity: LintSeverity
+    let remedy: String
+    let locations: @Sendable (Function) throws -> [Location]
+
+    init(
+        _ name: String, _ severity: LintSeverity, remedy: String,
+        locations: @escaping @Sendable (Function) throws -> [Location]
+    ) {
+        (self.name, self.severity, self.remedy, self.locations) = (name, severity, remedy, locations)
+    }
+}
+
+extension [LintFinding] {
+    /// What rules find in functions, the most severe first.
+    init<Function>(_ rules: [LintRule<Function>], in functions: [(name: String, function: Function)]) throws {
+        var findings: [LintFinding] = []
+        for (name, function) in functions {
+            for rule in rules {
+                let locations = try rule.locations(function)
+                guard let first = locations.first else { continue }
+                findings.append(
+                    LintFinding(
+                        rule: rule.name, severity: rule.severity, function: name, location: first.name,
+                        count: locations.count, reason: first.reason, remedy: rule.remedy))
+            }
+        }
+        self = findings.enumerated()
+            .sorted { ($1.element.severity, $0.offset) < ($0.element.severity, $1.offset) }.map(\.element)
+    }
+}
