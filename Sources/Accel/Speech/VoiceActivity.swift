@@ -12,7 +12,7 @@ public struct VoiceActivityOptions: Sendable {
     public var shortestSpeech = 0.0
     /// A shorter pause does not end speech, in seconds.
     public var shortestPause = 2.0
-    /// What is added before and after speech, in seconds; half of a pause that is too short for both.
+    /// The seconds that are added before and after speech; half of a pause that is too short for both.
     public var padding = 0.4
 
     /// The options that faster-whisper has before transcripts.

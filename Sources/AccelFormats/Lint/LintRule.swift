@@ -18,7 +18,7 @@ struct LintRule<Function>: Sendable {
 }
 
 extension [LintFinding] {
-    /// What rules find in functions, the most severe first.
+    /// Applies rules to functions, and sorts the findings by severity.
     init<Function>(_ rules: [LintRule<Function>], in functions: [(name: String, function: Function)]) throws {
         var findings: [LintFinding] = []
         for (name, function) in functions {

@@ -17,7 +17,7 @@ protocol Executable {
 /// The results of a call by name: its outputs, and the content of the states after it.
 typealias CallResults = (outputs: [String: HostTensor], states: [String: HostTensor])
 
-/// What a subject gives for a call, under the names of the comparison.
+/// The results that a subject gives for a call, under the names of the comparison.
 struct ExecutedCall {
     var results: CallResults
     /// The results with all activations in float32; nil if they are the same.

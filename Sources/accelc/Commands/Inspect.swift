@@ -33,7 +33,7 @@ enum InspectCommand: Command {
         isCommon: true)
     static let lint = Option(
         "lint", .flag, in: .output,
-        "list what devices are known to reject or slow down in an export for Apple", isCommon: true)
+        "list what devices are known to reject or slow down in an export", isCommon: true)
     static let positionals = [file]
     static let options = [
         configuration, ConversionArguments.ignoredFields.option, shape, tensors, graph, plan, operators, check, lint,
