@@ -33,8 +33,7 @@ extension AccelModel {
     /// Finds the parts of a sound with speech, by a model such as Silero VAD. Samples, states and probabilities are those of its own code: chunks
     /// of 512 samples at 16 kHz, each after the last 64 samples of the one before.
     ///
-    ///     let spoken = try await detector.speech(in: sound)
-    ///     options.spoken = spoken
+    ///     let spoken = try await model.speech(in: try Sound(contentsOf: path))
     ///
     /// - Returns: the parts in seconds, in order; they do not overlap.
     /// - Throws: `AccelError`: (unsupported) for a model that is no such detector; (invalid) for a sound that cannot be resampled or samples that
