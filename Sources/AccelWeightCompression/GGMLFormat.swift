@@ -16,6 +16,8 @@ package struct GGMLFormat: Sendable {
     package let part: Int
     /// A weight is its code times the scale of its part, less the minimum of its part.
     package let hasMinima: Bool
+    /// The codes and their bits; nil for types whose codes are numbers of entries of a table or grid, and those without searches.
+    let layout: GGMLCodeLayout?
     /// How importance and searches of scales bear on the bytes.
     private let search: Search
 
@@ -32,26 +34,39 @@ package struct GGMLFormat: Sendable {
 
     private init(
         _ name: String, _ type: ck_ggml_type, _ elements: Int, _ bytes: Int, scaleAt scaleOffset: Int = 0,
-        part: Int = 32, hasMinima: Bool = false, search: Search = .weighted
+        part: Int = 32, hasMinima: Bool = false, search: Search = .weighted, layout: GGMLCodeLayout? = nil
     ) {
         (self.name, self.type, self.elements, self.bytes) = (name, type, elements, bytes)
         (self.scaleOffset, self.part, self.hasMinima, self.search) = (scaleOffset, part, hasMinima, search)
+        self.layout = layout
     }
 
     /// Every type, in the order of help texts.
     package static let all = [
         // A scale for 32 weights, and a minimum in the types that end with 1.
         GGMLFormat("q8_0", CK_GGML_Q8_0, 32, 34, search: .plain),
-        GGMLFormat("q4_0", CK_GGML_Q4_0, 32, 18),
-        GGMLFormat("q4_1", CK_GGML_Q4_1, 32, 20, hasMinima: true),
-        GGMLFormat("q5_0", CK_GGML_Q5_0, 32, 22),
-        GGMLFormat("q5_1", CK_GGML_Q5_1, 32, 24, hasMinima: true),
+        GGMLFormat("q4_0", CK_GGML_Q4_0, 32, 18, layout: GGMLCodeLayout(-8...7, (2, 4, 16))),
+        GGMLFormat(
+            "q4_1", CK_GGML_Q4_1, 32, 20, hasMinima: true, layout: GGMLCodeLayout(0...15, minimumAt: 2, (4, 4, 16))),
+        GGMLFormat("q5_0", CK_GGML_Q5_0, 32, 22, layout: GGMLCodeLayout(-16...15, (6, 4, 16), (2, 1, 1))),
+        GGMLFormat(
+            "q5_1", CK_GGML_Q5_1, 32, 24, hasMinima: true,
+            layout: GGMLCodeLayout(0...31, minimumAt: 2, (8, 4, 16), (4, 1, 1))),
         // A scale of 4, 6, 6, 6 and 8 bits for 16 or 32 weights, and a minimum like it in those with minima.
-        GGMLFormat("q2_k", CK_GGML_Q2_K, 256, 84, scaleAt: 80, part: 16, hasMinima: true),
-        GGMLFormat("q3_k", CK_GGML_Q3_K, 256, 110, scaleAt: 108, part: 16),
-        GGMLFormat("q4_k", CK_GGML_Q4_K, 256, 144, hasMinima: true),
-        GGMLFormat("q5_k", CK_GGML_Q5_K, 256, 176, hasMinima: true),
-        GGMLFormat("q6_k", CK_GGML_Q6_K, 256, 210, scaleAt: 208, part: 16),
+        GGMLFormat(
+            "q2_k", CK_GGML_Q2_K, 256, 84, scaleAt: 80, part: 16, hasMinima: true,
+            layout: GGMLCodeLayout(0...3, minimumAt: 82, (16, 2, 32))),
+        GGMLFormat(
+            "q3_k", CK_GGML_Q3_K, 256, 110, scaleAt: 108, part: 16,
+            layout: GGMLCodeLayout(-4...3, (32, 2, 32), (0, 1, 32))),
+        GGMLFormat(
+            "q4_k", CK_GGML_Q4_K, 256, 144, hasMinima: true, layout: GGMLCodeLayout(0...15, minimumAt: 2, (16, 4, 32))),
+        GGMLFormat(
+            "q5_k", CK_GGML_Q5_K, 256, 176, hasMinima: true,
+            layout: GGMLCodeLayout(0...31, minimumAt: 2, (48, 4, 32), (16, 1, 32))),
+        GGMLFormat(
+            "q6_k", CK_GGML_Q6_K, 256, 210, scaleAt: 208, part: 16,
+            layout: GGMLCodeLayout(-32...31, (0, 4, 64), (128, 2, 32))),
         // Sixteen uneven values; in iq4_xs 32 weights have a scale of 6 bits.
         GGMLFormat("iq4_nl", CK_GGML_IQ4_NL, 32, 18),
         GGMLFormat("iq4_xs", CK_GGML_IQ4_XS, 256, 136),
@@ -71,8 +86,8 @@ package struct GGMLFormat: Sendable {
     package var number: UInt32 { UInt32(type.rawValue) }
     /// Whether ggml has another search of the type for a given importance of columns.
     package var takesImportance: Bool { search == .weighted || needsImportance }
-    /// Whether codes can be chosen by error feedback: each is an entry of one table, times the scale of its block.
-    var hasFeedback: Bool { type == CK_GGML_IQ4_NL }
+    /// Whether codes can be chosen by error feedback: they are steps, or in iq4_nl entries of one table, times the scale of their block.
+    var hasFeedback: Bool { layout != nil || type == CK_GGML_IQ4_NL }
     /// Whether ggml does not encode without an importance of columns.
     package var needsImportance: Bool { search == .weightedOnly }
     /// Whether scales of less squared error than ggml's can be searched.

@@ -192,7 +192,12 @@ package struct GGMLMix: Sendable {
     package func codec(_ scheme: String, like base: any WeightCodec) throws -> any WeightCodec {
         if scheme == self.base { return base }
         let plain = try Codecs.codec(scheme)
-        let shared = plain.values.options.filter { base.values.options.contains($0) && !$0.isFilledIn }
+        let shared = plain.values.options.filter { option in
+            !option.isFilledIn
+                && base.values.options.contains {
+                    $0.name == option.name && option.allowed.contains(base.values[$0.name])
+                }
+        }
         return try Codecs.codec(shared.reduce(plain.values) { $0.replacing($1.name, by: base.values[$1.name]) })
     }
 }

@@ -80,6 +80,8 @@ struct NumericsVersionTests {
         "nf4:block=32,method=gptq": "bacfde573966dd7c1a3d1d2d8f2ede2c5e1a9065939d78a7f913a644e2934cf0",
         "mxfp4:method=gptq": "10c4b60606c2d16c7d354fcbc4ea151237384ba3578f6ed211b1cee4ebfbd1b7",
         "iq4_nl:method=gptq": "38b43388bcbf35bb19df597288a9d69cf3877f78a6fa6376eeb8f41f215564ad",
+        "q4_k:method=gptq": "",
+        "q6_k:fit=mse,method=gptq": "",
         "int4:method=gptq": "a38fab8504520f0ad169e29c026c0ac37d3e88c2ec4c35ab558b2bb0985aceb8",
         "palette:bits=4,group=16,method=gptq": "0de14ac486b2b02dc287156a8385ef3cf87f4113fada23c90730a75b902541c3",
         "palette:bits=4,method=weighted": "1ab490dffe13f794652e9a63c639a1728764f01bf9bb49ca4f098faa51b2d181",

@@ -252,7 +252,7 @@ struct FeedbackTests {
         "int4:block=16", "int4", "int4:block=64", "int4:block=channel,scales=float32", "int4:mode=asymmetric",
         "affine:bits=4", "affine:bits=3,block=16,scales=float32", "affine:bits=2,block=64,scales=bfloat16",
         "affine:bits=8,block=channel", "nf4", "fp4:block=16", "mxfp4", "nvfp4:global=none", "nvfp4", "mxfp8:type=e5m2",
-        "iq4_nl",
+        "iq4_nl", "q4_0", "q4_1:fit=mse", "q5_0", "q5_1", "q2_k:fit=mse", "q3_k", "q4_k", "q4_k:fit=mse", "q5_k", "q6_k",
         "int8", "int8:axis=tensor", "palette:bits=4", "palette:bits=3,group=5",
         "palette:bits=2,scale=channel",
         "palette:bits=8,entries=float16",

@@ -116,9 +116,49 @@ struct GGMLCodecTests {
         }
     }
 
+    @Test(
+        "codes are where the decoder reads them, and steps have its bits",
+        arguments: GGMLFormat.all.filter { $0.layout != nil }.map { $0.name })
+    func layouts(name: String) throws {
+        let format = try #require(GGMLFormat.all.first { $0.name == name })
+        let layout = try #require(format.layout)
+        var generator = SeededGenerator(seed: 5)
+        for _ in 0..<20 {
+            var block = (0..<format.bytes).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            // Units of scales and minima that are numbers.
+            for offset in [format.scaleOffset, layout.minimumOffset].compactMap(\.self) { block[offset + 1] &= 0xBB }
+            func decoded() -> [Float] {
+                [Float](unsafeUninitializedCapacity: format.elements) { target, count in
+                    ck_ggml_decode(format.type, block, 1, target.baseAddress)
+                    count = format.elements
+                }
+            }
+            let steps = format.steps(of: block, layout)
+            #expect(steps.count == format.elements / format.part)
+            let codes = (0..<format.elements).map { layout.code(of: $0, in: block) }
+            let values = codes.enumerated().map { index, code in
+                steps[index / format.part].scale * Float(code) + steps[index / format.part].offset
+            }
+            #expect(values == decoded() && codes.allSatisfy(layout.codes.contains))
+            // Other codes leave the steps as they are, and all codes but one.
+            let (weight, code) = (
+                Int.random(in: 0..<format.elements, using: &generator), Int.random(in: layout.codes, using: &generator)
+            )
+            block.withUnsafeMutableBufferPointer { bytes in
+                if let start = bytes.baseAddress { layout.store(code, of: weight, in: start) }
+            }
+            #expect(format.steps(of: block, layout) == steps)
+            for index in codes.indices {
+                #expect(layout.code(of: index, in: block) == (index == weight ? code : codes[index]))
+            }
+        }
+    }
+
     @Test("methods that the types do not have are rejected")
     func methods() {
-        for specification in ["q4_k:method=gptq", "q8_0:method=weighted", "iq4_nl:method=awq", "tq1_0:fit=mse"] {
+        for specification in [
+            "q4_k:method=awq", "q8_0:method=gptq", "iq4_xs:method=gptq", "iq4_nl:method=awq", "tq1_0:fit=mse",
+        ] {
             #expect(throws: RequestError.self) { try Codecs.codec(specification) }
         }
     }

@@ -11,9 +11,9 @@ protocol FeedbackGrid {
     /// `rows.count` lines of `positions.count` numbers; the columns at the positions are `columns`.
     mutating func begin(
         _ positions: Range<Int>, columns: ArraySlice<Int32>, rows: Range<Int>, targets: UnsafePointer<Float>)
-    /// Returns codes and values for sixteen rows starting at `row`: the codes nearest to `targets`, within the reach of
-    /// those nearest to `weights`.
-    func choose(row: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes)
+    /// Returns codes and values for the column at a position in sixteen rows starting at `row`: the codes nearest to `targets`, within the
+    /// reach of those nearest to `weights`.
+    func choose(row: Int, position: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes)
 }
 
 /// Error feedback (GPTQ): codes are chosen column by column, and each target includes the weighted errors of earlier
@@ -156,7 +156,8 @@ struct ErrorFeedback {
                     for (index, position) in run.enumerated() {
                         let column = Int(order[position])
                         let chosen = grid.choose(
-                            row: rows.lowerBound + first, targets: targets[index], weights: originals[index])
+                            row: rows.lowerBound + first, position: position, targets: targets[index],
+                            weights: originals[index])
                         let error = originals[index] - chosen.values
                         let line = upper + position * width - start
                         for later in index + 1..<max(count, index + 1) {

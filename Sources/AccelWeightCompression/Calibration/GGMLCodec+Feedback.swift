@@ -11,8 +11,25 @@ extension GGMLCodec: FeedbackCodec {
 
     func feedbackOrder(_ shape: Shape) -> FeedbackOrder { FeedbackOrder(group: format.elements) }
 
-    /// Encodes rows by error feedback. A block has a scale in float16, and two codes in each byte: those of its halves.
+    /// Encodes rows by error feedback.
     func encoding(
+        _ unit: Range<Int>, of source: StoredTensor, feedingBackBy statistics: ActivationStatistics,
+        into blocks: UnsafeMutableRawBufferPointer
+    ) throws -> Distortion {
+        try format.layout.map { try steppedEncoding($0, unit, of: source, feedingBackBy: statistics, into: blocks) }
+            ?? tableEncoding(unit, of: source, feedingBackBy: statistics, into: blocks)
+    }
+
+    /// Checks that no code of error feedback is further from the nearest one than it may be.
+    func feedbackViolation(
+        _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
+    ) -> (index: Int, reason: String)? {
+        format.layout.map { steppedViolation($0, rows, of: weight, source: source) }
+            ?? tableViolation(rows, of: weight, source: source)
+    }
+
+    /// A block of iq4_nl has a scale in float16, and two codes in each byte: those of its halves.
+    private func tableEncoding(
         _ unit: Range<Int>, of source: StoredTensor, feedingBackBy statistics: ActivationStatistics,
         into blocks: UnsafeMutableRawBufferPointer
     ) throws -> Distortion {
@@ -47,8 +64,7 @@ extension GGMLCodec: FeedbackCodec {
         return distortion
     }
 
-    /// Checks that no code of error feedback is further from the nearest one than it may be.
-    func feedbackViolation(
+    private func tableViolation(
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {
         let (columns, size, rowBytes) = (weight.shape.columns, format.elements, bytesPerRow(weight.shape))

@@ -73,39 +73,53 @@ struct LinearFeedbackGrid<Search: FeedbackSearch>: FeedbackGrid {
         }
     }
 
-    func choose(row: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes) {
+    func choose(
+        row: Int, position _: Int, targets: Lanes, weights: Lanes
+    ) -> (codes: SIMD16<Int32>, values: Lanes) {
         let tile = (row - firstRow) / 16
-        let (scale, zero, offset) = (scales[tile], zeros[tile], offsets[tile])
-        let nearest = rounded(clamped((weights - offset) / scale + zero, low, high))
-        var code = rounded(clamped((targets - offset) / scale + zero, low, high))
+        return Lanes.steps(
+            targets, near: weights, scale: scales[tile], codeOfZero: zeros[tile], offset: offsets[tile],
+            codes: low...high, reach: reach)
+    }
+}
+
+extension Lanes {
+    /// Returns the codes of evenly spaced values that are nearest to targets, within the reach of those nearest to weights, and these values.
+    @inline(__always)
+    static func steps(
+        _ targets: Lanes, near weights: Lanes, scale: Lanes, codeOfZero: Lanes, offset: Lanes,
+        codes: ClosedRange<Float>,
+        reach: Float
+    ) -> (codes: SIMD16<Int32>, values: Lanes) {
+        let (low, high) = (Lanes(repeating: codes.lowerBound), Lanes(repeating: codes.upperBound))
+        let nearest = ((weights - offset) / scale + codeOfZero).clamped(low, high).rounded
+        var code = ((targets - offset) / scale + codeOfZero).clamped(low, high).rounded
         // Feedback of errors beyond float32 is NaN.
         code.replace(with: nearest, where: code .!= code)
-        code = clamped(code, nearest - reach, nearest + reach)
         // The reach may go beyond the grid.
-        code = clamped(code, Lanes(repeating: low), Lanes(repeating: high))
+        code = code.clamped(nearest - reach, nearest + reach).clamped(low, high)
+        // All codes of a part without a scale stand for the same value.
+        code.replace(with: codeOfZero, where: scale .== 0)
         // The low bits of the sum are those of the code.
-        let codes = unsafeBitCast(code + Lanes(repeating: Self.rounder), to: SIMD16<Int32>.self)
-        return (codes, scale * (code - zero) + offset)
+        let bits = unsafeBitCast(code + Lanes(repeating: rounder), to: SIMD16<Int32>.self)
+        return (bits, scale * (code - codeOfZero) + offset)
     }
 
     /// 1.5 * 2^23: the sum with a float32 below 2^22 is rounded to an integer.
     private static var rounder: Float { 12_582_912 }
 
     @inline(__always)
-    private func clamped(_ x: Lanes, _ low: Float, _ high: Float) -> Lanes {
-        clamped(x, Lanes(repeating: low), Lanes(repeating: high))
-    }
-    @inline(__always)
-    private func clamped(_ x: Lanes, _ low: Lanes, _ high: Lanes) -> Lanes {
-        var x = x
+    private func clamped(_ low: Lanes, _ high: Lanes) -> Lanes {
+        var x = self
         x.replace(with: low, where: x .< low)
         x.replace(with: high, where: x .> high)
         return x
     }
+
     @inline(__always)
-    private func rounded(_ x: Lanes) -> Lanes {
+    private var rounded: Lanes {
         let rounder = Lanes(repeating: Self.rounder)
-        return (x + rounder) - rounder
+        return (self + rounder) - rounder
     }
 }
 

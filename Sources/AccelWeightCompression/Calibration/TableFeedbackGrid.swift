@@ -46,7 +46,7 @@ struct TableFeedbackGrid: FeedbackGrid {
         }
     }
 
-    func choose(row: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes) {
+    func choose(row: Int, position _: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes) {
         let scale = scales[(row - firstRow) / 16]
         return entries.withUnsafeBufferPointer { entries in
             bounds.withUnsafeBufferPointer { bounds in
