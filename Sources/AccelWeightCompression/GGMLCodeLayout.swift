@@ -22,6 +22,10 @@ struct GGMLCodeLayout: Sendable {
         self.planes = planes.map { Plane(offset: $0.offset, bits: $0.bits, run: $0.run) }
     }
 
+    /// The largest distance in codes between a code of error feedback and the nearest one: a proof of codes that reached everywhere would prove
+    /// nothing.
+    var reach: Int { min(LinearGridSearch.feedbackReach, codes.count / 4) }
+
     /// Stores the code of one weight of a block.
     func store(_ code: Int, of weight: Int, in block: UnsafeMutablePointer<UInt8>) {
         var bits = code - codes.lowerBound

@@ -23,8 +23,11 @@ from quality import Judge  # noqa: E402  (the path above)
 ROWS = [
     ("int4:block=32", None), ("int4:block=32,method=gptq", 0.045),
     ("affine:bits=4,block=64", None), ("affine:bits=4,block=64,method=gptq", None),
+    ("iq4_nl:method=gptq", None), ("q4_k_s:fit=mse", None), ("q4_k_s:fit=mse,method=weighted", None), ("q4_k_s:fit=mse,method=gptq", None),
     ("palette:bits=4,group=16", None), ("palette:bits=4,group=16,method=gptq", 0.10),
+    ("palette:bits=4,group=64,scale=channel,entries=float16,method=gptq", 0.10),
     ("palette:bits=3,group=16", None), ("palette:bits=3,group=16,method=gptq", 0.35),
+    ("palette:bits=3,group=64,scale=channel,entries=float16,method=gptq", 0.35), ("q3_k_s:fit=mse,method=gptq", None),
     ("affine:bits=2,block=64,method=gptq", 0.9),
 ]
 TYPES = ["q4_k_s", "iq4_xs_mix", "iq3_s_mix", "iq3_xxs_mix", "iq2_m"]

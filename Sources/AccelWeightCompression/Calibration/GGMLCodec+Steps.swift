@@ -16,7 +16,7 @@ extension GGMLCodec {
         var grid = PartFeedbackGrid(
             elements: size, part: format.part, order: factor.order,
             importance: ActivationStatistics.floored(factor.pivots), codes: layout.codes,
-            reach: LinearGridSearch.feedbackReach
+            reach: layout.reach
         ) { row, block, targets, weights in
             let row = unit.lowerBound + row
             let target = start + row * rowBytes + block * format.bytes
@@ -44,7 +44,7 @@ extension GGMLCodec {
         _ layout: GGMLCodeLayout, _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {
         let (columns, size, rowBytes) = (weight.shape.columns, format.elements, bytesPerRow(weight.shape))
-        let reach = Float(LinearGridSearch.feedbackReach) + 0.5
+        let reach = Float(layout.reach) + 0.5
         return weight.sections[0].withBytes { bytes in
             guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return nil }
             return withUnsafeTemporaryAllocation(of: Float.self, capacity: max(columns, 1)) { values in
@@ -65,7 +65,7 @@ extension GGMLCodec {
                             guard abs(nearest - code) <= (own.scale == 0 ? 0 : reach * 1.001) else {
                                 return (
                                     row * columns + column,
-                                    "is more than \(LinearGridSearch.feedbackReach) steps from the nearest code"
+                                    "is more than \(layout.reach) steps from the nearest code"
                                 )
                             }
                         }
