@@ -88,6 +88,10 @@ package struct GGMLFormat: Sendable {
     package var takesImportance: Bool { search == .weighted || needsImportance }
     /// Whether codes can be chosen by error feedback: they are steps, or in iq4_nl entries of one table, times the scale of their block.
     var hasFeedback: Bool { layout != nil || type == CK_GGML_IQ4_NL }
+    /// The byte in a block and the bit of it that is the highest one of the first code, for types with error feedback.
+    package var highestCodeBit: (byte: Int, bit: Int) {
+        layout?.planes.last.map { ($0.offset, $0.bits - 1) } ?? (scaleOffset + 2, 3)
+    }
     /// Whether ggml does not encode without an importance of columns.
     package var needsImportance: Bool { search == .weightedOnly }
     /// Whether scales of less squared error than ggml's can be searched.

@@ -100,10 +100,11 @@ extension WeightFault {
         let units = weight.sections[weight.elements].count / max(weight.unit, 1)
         guard units > 0 else { return nil }
         var copy = weight
-        var offset = units / 2 * weight.unit
-        // Behind the scale of its block.
+        let offset = units / 2 * weight.unit
         if weight.hasFreedom, let format = (weight.codec as? GGMLCodec)?.format {
-            offset += format.scaleOffset + 2 - offset % format.bytes
+            let (index, bit) = format.highestCodeBit
+            copy.sections[weight.elements][offset - offset % format.bytes + index] ^= 1 << UInt8(bit)
+            return [copy]
         }
         let before = 8 * (offset % max(weight.rowBytes, 1))
         let bit = weight.hasFreedom ? (0..<8).first { (before + $0 + 1) % max(weight.codeBits, 1) == 0 } ?? 0 : 0
