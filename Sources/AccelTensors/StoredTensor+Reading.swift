@@ -98,13 +98,5 @@ private func widenHalves(
     _ widen: (UnsafePointer<UInt16>?, UnsafeMutablePointer<Float>?, Int) -> Void
 ) {
     guard let start = source.baseAddress else { return }
-    if Int(bitPattern: start) % 2 == 0 {
-        widen(start.assumingMemoryBound(to: UInt16.self), target, source.count / 2)
-    } else {
-        let halves = [UInt16](unsafeUninitializedCapacity: source.count / 2) { buffer, count in
-            count = source.count / 2
-            UnsafeMutableRawBufferPointer(buffer).copyMemory(from: source)
-        }
-        widen(halves, target, halves.count)
-    }
+    widen(start.assumingMemoryBound(to: UInt16.self), target, source.count / 2)
 }

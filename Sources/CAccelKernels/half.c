@@ -3,8 +3,15 @@
 
 // ---- scalar definition ---------------------------------------------------------------------------------------
 
+/// A number of 16 bits at any address.
+CK_INLINE uint16_t half_at(const void *source) {
+    uint16_t half;
+    __builtin_memcpy(&half, source, sizeof half);
+    return half;
+}
+
 static void f16_to_f32_scalar(const uint16_t *source, float *target, size_t count) {
-    for (size_t i = 0; i < count; i++) target[i] = widen_f16(source[i]);
+    for (size_t i = 0; i < count; i++) target[i] = widen_f16(half_at(source + i));
 }
 
 static void f32_to_f16_scalar(const float *source, uint16_t *target, size_t count) {
@@ -14,7 +21,7 @@ static void f32_to_f16_scalar(const float *source, uint16_t *target, size_t coun
 // The bfloat16 loops are plain integer work, so one body is compiled for each instruction set.
 typedef uint32_t u32x16 __attribute__((ext_vector_type(16)));
 typedef uint32_t u32x16u __attribute__((ext_vector_type(16), aligned(4)));
-typedef uint16_t u16x16u __attribute__((ext_vector_type(16), aligned(2)));
+typedef uint16_t u16x16u __attribute__((ext_vector_type(16), aligned(1)));
 typedef uint16_t u16x32 __attribute__((ext_vector_type(32)));
 typedef uint16_t u16x32u __attribute__((ext_vector_type(32), aligned(2)));
 
@@ -27,7 +34,7 @@ CK_INLINE void bf16_to_f32_body(const uint16_t *source, float *target, size_t co
         *(u32x16u *)(target + i) = (bits & 0x7FFFFFFF) > 0x7F800000 ? bits | 0x00400000 : bits;
     }
     for (; i < count; i++) {
-        uint32_t bits = (uint32_t)source[i] << 16;
+        uint32_t bits = (uint32_t)half_at(source + i) << 16;
         bits |= (bits & 0x7FFFFFFF) > 0x7F800000 ? 0x00400000 : 0;
         target[i] = float_of(bits);
     }

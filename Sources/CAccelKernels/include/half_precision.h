@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 // Round to nearest even; NaN stays NaN (quiet); float32 -> float16 overflows to infinity. Bit-equal on every instruction set.
+// Numbers of 16 bits that are widened may be at any address.
 
 void ck_f16_to_f32(const uint16_t *source, float *target, size_t count);
 void ck_f32_to_f16(const float *source, uint16_t *target, size_t count);
