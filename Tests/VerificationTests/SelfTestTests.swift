@@ -28,7 +28,8 @@ struct SelfTestTests {
         "int4:method=gptq", "int4:mode=asymmetric,method=gptq", "int8:method=gptq", "int4:method=weighted",
         "affine:bits=4,method=gptq", "affine:bits=3,block=16,method=gptq", "affine:bits=4,method=weighted",
         "nf4:method=gptq", "fp4:method=weighted", "mxfp4:method=gptq", "mxfp8:method=gptq", "nvfp4:method=gptq",
-        "nvfp4:method=weighted", "iq4_nl:method=gptq", "q4_k:method=gptq", "q3_k:fit=mse,method=gptq", "q5_0:method=gptq",
+        "nvfp4:method=weighted", "iq4_nl:method=gptq", "q4_k:method=gptq", "q3_k:fit=mse,method=gptq",
+        "q5_0:method=gptq",
         "int4:method=awq",
         "palette:bits=4,method=gptq", "palette:bits=3,group=16,method=gptq", "palette:bits=4,method=weighted",
     ].filter { name in Codecs.all.contains { $0.name == name.prefix { $0 != ":" && $0 != "+" } } }
