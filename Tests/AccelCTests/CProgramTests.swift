@@ -36,8 +36,13 @@ import Testing
         /// The sanitizer that the library was built with, which its programs need, too.
         private static let sanitizer: [String] = {
             let symbols = (try? output(["nm", "-D", "\(libraries)/libAccelC.so"])) ?? ""
-            return symbols.contains("__asan_init")
-                ? ["-fsanitize=address"] : symbols.contains("__tsan_init") ? ["-fsanitize=thread"] : []
+            if symbols.contains("__asan_init") { return ["-fsanitize=address"] }
+            guard symbols.contains("__tsan_init") else { return [] }
+            // The runtime of Swift's thread sanitizer calls these libraries, which the library is linked with.
+            let linked = (try? output(["ldd", "\(libraries)/libAccelC.so"])) ?? ""
+            let dispatch = linked.split(whereSeparator: \.isWhitespace).first { $0.hasSuffix("/libdispatch.so") } ?? ""
+            let folder = dispatch.dropLast("/libdispatch.so".count)
+            return ["-fsanitize=thread", "-L\(folder)", "-ldispatch", "-lBlocksRuntime", "-Wl,-rpath,\(folder)"]
         }()
 
         private static func compiled(_ source: String, _ words: [String], library: String = "AccelC") throws -> String {

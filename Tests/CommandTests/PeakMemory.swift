@@ -4,6 +4,9 @@
 
     /// The measure of the peak memory of a command in a process of its own.
     enum PeakMemory {
+        /// The tests, and what they run, have a sanitizer.
+        static let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil
+
         struct Failure: Error { let words: String }
 
         /// Runs the tool and returns its peak memory in bytes.

@@ -9,7 +9,9 @@
     /// The peak memory of commands, each in a process of its own.
     ///
     /// A peak holds the mapped pages of the package, which do not grow, so that a sum of what grows is visible in it.
-    @Suite("Memory of commands")
+    @Suite(
+        "Memory of commands",
+        .disabled(if: PeakMemory.isSanitized, "a sanitizer takes memory of its own for all that is touched"))
     struct PeakMemoryTests {
         private typealias Failure = PeakMemory.Failure
 

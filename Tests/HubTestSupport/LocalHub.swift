@@ -123,7 +123,8 @@ package final class LocalHub: Sendable {
         state.withLock { $0.faults.append((part, fault, times)) }
     }
 
-    package var requests: [Request] { state.withLock { Array($0.requests[$0.forgotten...]) } }
+    /// In memory of their own: a shared buffer is later changed in place, which the thread sanitizer takes for a race.
+    package var requests: [Request] { state.withLock { $0.requests[$0.forgotten...].map { $0 } } }
     package var sentBytes: Int { requests.reduce(0) { $0 + $1.sentBytes } }
     package func requests(of part: String) -> [Request] { requests.filter { $0.path.contains(part) } }
     package func forget() { state.withLock { $0.forgotten = $0.requests.count } }
