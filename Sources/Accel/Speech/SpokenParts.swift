@@ -1,5 +1,3 @@
-import AccelByteIO
-
 /// The parts of a sound that are transcribed, one right after the other, and the way back to its times.
 struct SpokenParts: Sendable {
     /// In samples of the sound.
@@ -11,7 +9,7 @@ struct SpokenParts: Sendable {
     /// - Parameter ranges: in seconds, in order.
     init(_ ranges: [ClosedRange<Double>], sampleCount: Int, rate: Int) {
         func sample(_ seconds: Double) -> Int {
-            Int((seconds * Double(rate)).rounded().clamped(to: 0...Double(sampleCount)))
+            Int(min(max((seconds * Double(rate)).rounded(), 0), Double(sampleCount)))
         }
         var end = 0
         parts = ranges.map { range in
@@ -38,11 +36,5 @@ struct SpokenParts: Sendable {
         guard let index else { return seconds }
         let before = ends[index] - parts[index].count
         return seconds + Double(parts[index].lowerBound - before) / Double(rate)
-    }
-}
-
-extension Double {
-    fileprivate func clamped(to range: ClosedRange<Double>) -> Double {
-        isNaN ? range.lowerBound : min(max(self, range.lowerBound), range.upperBound)
     }
 }

@@ -14,7 +14,7 @@ actor Transcriber {
     }
     private var input: Input
     /// The way from times of the features to those of the sound; nil where they are the same.
-    private var parts: SpokenParts?
+    private var spokenParts: SpokenParts?
 
     /// The code of the spoken language; nil while it is not known.
     nonisolated let language: Locked<String?>
@@ -56,7 +56,7 @@ actor Transcriber {
         case .sound(let sound):
             do {
                 let features: LogMelSpectrogram.Features
-                (features, parts) = try decoder.features(of: sound, options.spoken)
+                (features, spokenParts) = try decoder.features(of: sound, options.spoken)
                 input = .features(features)
                 return features
             } catch { throw AccelError(error, at: "the sound") }
@@ -91,7 +91,7 @@ actor Transcriber {
     }
 
     private func time(_ frame: Int, isEnd: Bool) -> Double {
-        parts?.time(seconds(frame), isEnd: isEnd) ?? seconds(frame)
+        spokenParts?.time(seconds(frame), isEnd: isEnd) ?? seconds(frame)
     }
 
     /// - Parameter frameCount: those of the sound. A text that begins in it ends in it: models take silence after it for speech.

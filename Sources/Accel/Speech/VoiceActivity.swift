@@ -49,7 +49,7 @@ extension AccelModel {
         } catch { throw AccelError(error, at: "the sound") }
         let probabilities = try await detector.probabilities(of: samples)
         return SpeechParts(probabilities, chunk: SpeechDetector.chunk, sampleCount: samples.count, options)
-            .ranges(rate: SpeechDetector.rate)
+            .seconds
     }
 }
 
@@ -131,7 +131,7 @@ struct SpeechParts: Equatable {
             let (before, after) = (
                 index > 0 ? bare[index - 1].upperBound : nil, index + 1 < bare.count ? bare[index + 1].lowerBound : nil
             )
-            /// The larger part of a pause for one of its sides.
+            /// The padding in a pause on one of its sides.
             func share(_ pause: Int) -> Int { pause < 2 * padding ? pause / 2 : padding }
             let start =
                 bare[index].lowerBound
@@ -145,7 +145,8 @@ struct SpeechParts: Equatable {
     }
 
     /// The parts in seconds.
-    func ranges(rate: Int) -> [ClosedRange<Double>] {
-        parts.map { Double($0.lowerBound) / Double(rate)...Double($0.upperBound) / Double(rate) }
+    var seconds: [ClosedRange<Double>] {
+        let rate = Double(SpeechDetector.rate)
+        return parts.map { Double($0.lowerBound) / rate...Double($0.upperBound) / rate }
     }
 }
