@@ -120,9 +120,9 @@ def main():
         for ours, theirs, cpp in [("float32", "float32", "float32"), ("int8", "int8", "q8_0")]:
             package = convert(ours, ours)
             peer = faster_whisper.WhisperModel(str(folder / "ct2"), device="cpu", compute_type=theirs, cpu_threads=THREADS, num_workers=1)
-            file = folder / f"{cpp}.bin"
+            file = folder / cpp / "ggml-model.bin"
             if program:
-                subprocess.run([accelc, "export", str(model), "--format", "whispercpp", "--compress", cpp, "-o", str(file), "--no-cache", "-q"], check=True)
+                subprocess.run([accelc, "export", str(model), "--format", "whisper.cpp", "--compress", cpp, "-o", str(file.parent), "--no-cache", "-q"], check=True)
             rounds = [[], [], []]
             for _ in range(2):
                 rounds[0].append(by_accelc(accelc, package, files))
