@@ -6,8 +6,8 @@ import AccelTensors
 protocol Executable {
     /// The numbers of the calls, in their order.
     var calls: Range<Int> { get }
-    /// The random errors of each run of the model that measures noise.
-    var noises: [RoundingNoise] { get }
+    /// Returns the random errors of each run of the model that measures noise; of the same seed they are equal.
+    func noises(seed: UInt64) -> [RoundingNoise]
     /// Returns a call under the model's names, with the sides of its function.
     func call(_ number: Int) throws -> (FeedCall, ComparedFunction)
     /// Runs a call, from the states that the one before has left.

@@ -214,7 +214,7 @@ struct SequenceComparison {
     /// Measures the noise of an arithmetic in the results of calls, by the rows' keys.
     private func noise(of subject: any Executable) throws -> [String: Metrics] {
         var measured: [String: Metrics] = [:]
-        for noise in subject.noises {
+        for noise in subject.noises(seed: options.inputs.samplingSeed) {
             let (plain, moved) = (ReferenceSequence(), ReferenceSequence(noise))
             for number in subject.calls {
                 let (call, function) = try subject.call(number)

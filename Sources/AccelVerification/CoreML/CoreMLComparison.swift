@@ -122,7 +122,7 @@ struct CoreMLComparison {
         try SequenceComparison(options: options, unexpected: unexpected).compare(
             CoreMLExecutable(
                 functions: functions, models: models, given: zip(indices, calls).map { ($0, $1.call, $1.function) },
-                seed: options.inputs.samplingSeed, sequence: CoreMLSequence(importer)))
+                sequence: CoreMLSequence(importer)))
     }
 
     /// A function with its sides.

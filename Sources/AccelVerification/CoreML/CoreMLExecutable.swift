@@ -9,13 +9,11 @@ struct CoreMLExecutable: Executable {
     let models: [FrozenProgram?]
     /// The calls under the plan's names, each with the index of its function.
     let given: [(index: Int, call: FeedCall, function: ComparedFunction)]
-    /// Noise of the same seed is equal.
-    let seed: UInt64
     let sequence: CoreMLSequence
 
     var calls: Range<Int> { given.indices }
 
-    var noises: [RoundingNoise] {
+    func noises(seed: UInt64) -> [RoundingNoise] {
         guard let arithmetic = given.first?.function.graphLimit.arithmetic else { return [] }
         return RoundingNoise.runs(
             arithmetic, over: given.flatMap { models[$0.index]?.outputs.map(\.shape) ?? [] }, seed: seed)

@@ -12,10 +12,8 @@ struct RuntimeExecutable: Executable {
     let title: String
     /// The arithmetic whose noise is measured; nil for none.
     let arithmetic: RoundingNoise.Arithmetic?
-    /// Noise of the same seed is equal.
-    let seed: UInt64
 
-    var noises: [RoundingNoise] { arithmetic.map { [.init(arithmetic: $0, seed: seed)] } ?? [] }
+    func noises(seed: UInt64) -> [RoundingNoise] { arithmetic.map { [.init(arithmetic: $0, seed: seed)] } ?? [] }
 
     func call(_ number: Int) throws -> (FeedCall, ComparedFunction) {
         let run = runs[number]

@@ -187,7 +187,7 @@ struct RuntimeStages: StageRunner {
             let findings = try comparison.compare(
                 RuntimeExecutable(
                     calls: first..<last + 1, runs: runs, functions: functions, answer: answer,
-                    title: subject.runtime.title, arithmetic: rounding.arithmetic, seed: options.inputs.samplingSeed))
+                    title: subject.runtime.title, arithmetic: rounding.arithmetic))
             report.outputs += findings.outputs
             report.notCompared += findings.notCompared
         }

@@ -103,8 +103,8 @@ struct DecodingStage {
                 golden == nil ? "there is no model to compare with" : "the golden has no out.\(title)"
             })
         let executable = PackageExecutable(
-            sequence: sequence, golden: golden, functions: functions, seed: options.inputs.samplingSeed,
-            program: sides.program, own: try SessionSequence(sides.program, threads: options.threads),
+            sequence: sequence, golden: golden, functions: functions, program: sides.program,
+            own: try SessionSequence(sides.program, threads: options.threads),
             graph: try sides.floats.map { try SessionSequence($0.program, threads: options.threads) })
         return try comparison.compare(executable)
     }

@@ -10,8 +10,6 @@ struct PackageExecutable: Executable {
     let golden: Golden?
     /// All functions, with the shapes of their results that noise is measured in.
     let functions: [(compared: ComparedFunction, shapes: [Shape])]
-    /// Noise of the same seed is equal.
-    let seed: UInt64
     let program: ModelPlan
     let own: SessionSequence
     /// With all activations in float32; nil if none are rounded.
@@ -19,7 +17,7 @@ struct PackageExecutable: Executable {
 
     var calls: Range<Int> { sequence.blocks.indices }
 
-    var noises: [RoundingNoise] {
+    func noises(seed: UInt64) -> [RoundingNoise] {
         RoundingNoise.runs(.float32, over: sequence.blocks.flatMap { functions[$0.step.function].shapes }, seed: seed)
     }
 
