@@ -88,10 +88,11 @@ public struct GGMLCodec: WeightCodec {
     }
 
     private func rows(_ importance: [Float]) -> GGMLRows {
-        GGMLRows(
-            format: format, isLeastError: values["fit"] == GGMLFit.mse.rawValue,
-            importance: importance)
+        GGMLRows(format: format, isLeastError: isLeastError, importance: importance)
     }
+
+    /// Whether scales of the least squared error are searched for, instead of ggml's.
+    var isLeastError: Bool { values["fit"] == GGMLFit.mse.rawValue }
 
     /// The last block of each row, if the row ends within it.
     public func decodingScratchBytes(_ shape: Shape, rows: Int) -> Int {
@@ -139,9 +140,7 @@ private struct GGMLRows {
         var distortion = Distortion()
         try forEachEncodedRow(unit, of: source) { row, values, stored, codes in
             if let index = stored.firstNotFinite {
-                throw source.error(
-                    "needs a scale beyond float16, which \(format.name) has; store it as float32",
-                    index: row * shape.columns + index)
+                throw format.overflow(in: source, at: row * shape.columns + index)
             }
             distortion.add(values, storedAs: stored)
             let start = row * codes.count

@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelTensors
 import CAccelKernels
 
@@ -16,7 +17,8 @@ package struct GGMLFormat: Sendable {
     package let part: Int
     /// A weight is its code times the scale of its part, less the minimum of its part.
     package let hasMinima: Bool
-    /// The codes and their bits; nil for types whose codes are numbers of entries of a table or grid, and those without searches.
+    /// The codes that error feedback may choose, and their bits; nil for types whose codes are numbers of entries of a table or grid, for ternary
+    /// ones, and for q8_0.
     let layout: GGMLCodeLayout?
     /// How importance and searches of scales bear on the bytes.
     private let search: Search
@@ -96,6 +98,11 @@ package struct GGMLFormat: Sendable {
     package var needsImportance: Bool { search == .weightedOnly }
     /// Whether scales of less squared error than ggml's can be searched.
     package var isSearched: Bool { search != .none }
+
+    /// The error for a weight whose scale float16 cannot hold.
+    func overflow(in source: StoredTensor, at index: Int) -> FormatError {
+        source.error("needs a scale beyond float16, which \(name) has; store it as float32", index: index)
+    }
 
     func blocksPerRow(_ shape: Shape) -> Int {
         shape.columns / elements + (shape.columns % elements == 0 ? 0 : 1)

@@ -16,16 +16,18 @@ extension GGMLCodec: FeedbackCodec {
         _ unit: Range<Int>, of source: StoredTensor, feedingBackBy statistics: ActivationStatistics,
         into blocks: UnsafeMutableRawBufferPointer
     ) throws -> Distortion {
-        try format.layout.map { try steppedEncoding($0, unit, of: source, feedingBackBy: statistics, into: blocks) }
-            ?? tableEncoding(unit, of: source, feedingBackBy: statistics, into: blocks)
+        guard let layout = format.layout else {
+            return try tableEncoding(unit, of: source, feedingBackBy: statistics, into: blocks)
+        }
+        return try steppedEncoding(layout, unit, of: source, feedingBackBy: statistics, into: blocks)
     }
 
     /// Checks that no code of error feedback is further from the nearest one than it may be.
     func feedbackViolation(
         _ rows: Range<Int>, of weight: CompressedTensor, source: StoredTensor
     ) -> (index: Int, reason: String)? {
-        format.layout.map { steppedViolation($0, rows, of: weight, source: source) }
-            ?? tableViolation(rows, of: weight, source: source)
+        guard let layout = format.layout else { return tableViolation(rows, of: weight, source: source) }
+        return steppedViolation(layout, rows, of: weight, source: source)
     }
 
     /// A block of iq4_nl has a scale in float16, and two codes in each byte: those of its halves.
@@ -43,9 +45,7 @@ extension GGMLCodec: FeedbackCodec {
         ) { row, position, targets, weights in
             let row = unit.lowerBound + row
             let scale = try search.scale(for: targets, weights: weights) { _, _ in
-                source.error(
-                    "needs a scale beyond float16, which \(format.name) has; store it as float32",
-                    index: row * columns + block(at: position) * size)
+                format.overflow(in: source, at: row * columns + block(at: position) * size)
             }
             blocks.storeBytes(
                 of: Half.bits(scale), toByteOffset: row * rowBytes + block(at: position) * format.bytes, as: UInt16.self

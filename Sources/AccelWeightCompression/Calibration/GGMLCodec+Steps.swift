@@ -12,7 +12,7 @@ extension GGMLCodec {
         let (columns, size, rowBytes) = (source.shape.columns, format.elements, bytesPerRow(source.shape))
         guard let start = blocks.bindMemory(to: UInt8.self).baseAddress else { return Distortion() }
         let factor = statistics.factor(feedbackOrder(source.shape), threads: 1)
-        let encode = values["fit"] == GGMLFit.mse.rawValue ? ck_ggml_fit : ck_ggml_encode
+        let encode = isLeastError ? ck_ggml_fit : ck_ggml_encode
         var grid = PartFeedbackGrid(
             elements: size, part: format.part, order: factor.order,
             importance: ActivationStatistics.floored(factor.pivots), codes: layout.codes,
@@ -23,9 +23,7 @@ extension GGMLCodec {
             encode(format.type, targets, weights, 1, target)
             let steps = format.steps(of: target, layout)
             guard steps.allSatisfy({ $0.scale.isFinite && $0.offset.isFinite }) else {
-                throw source.error(
-                    "needs a scale beyond float16, which \(format.name) has; store it as float32",
-                    index: row * columns + block * size)
+                throw format.overflow(in: source, at: row * columns + block * size)
             }
             return steps
         }
