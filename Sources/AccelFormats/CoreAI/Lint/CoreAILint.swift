@@ -7,26 +7,17 @@ enum CoreAILint {
         computedPositions, freeStates, unequalHeads, linearInt4, channelInt8,
     ]
 
-    /// coremltools #1723, #1330, #2291.
-    private static let ranks = Rule("RK5", .error, remedy: "merge axes before the operation, and split them after it") {
-        $0.results.filter { $0.sizes.count > 5 }.map { ($0.step.title, "\($0.sizes) has more than five axes") }
-    }
+    private static let ranks = Rule.ranks(of: sized)
+    private static let longAxes = Rule.longAxes(of: sized)
 
-    /// coremltools #1003, #283; 65,536 from A16 on.
-    private static let longAxes = Rule(
-        "AX16", .warning, remedy: "split the axis: a head by its vocabulary, a sequence by chunks"
-    ) { graph in
-        graph.results.compactMap { result in
-            guard let size = result.sizes.first(where: { $0 > 16_384 }) else { return nil }
-            return (
-                result.step.title,
-                "\(result.sizes) has an axis of \(size), and the Neural Engine up to A15 has 16384"
-            )
-        }
+    @Sendable private static func sized(_ graph: LintedGraph) -> [Rule.Sized] {
+        graph.results.map { ($0.step.title, "\($0.sizes)", $0.sizes) }
     }
 
     /// neural_engine_rules.md of coreai-models: an operation in float32 leaves the Neural Engine.
-    private static let float32 = Rule("F32", .warning, remedy: "export with float16 numbers") { graph in
+    private static let float32 = Rule(
+        "F32", .warning, remedy: "compute in float16, or put the float32 part into a model for the CPU"
+    ) { graph in
         let computing = graph.results.filter { $0.step.kind != "cast" }
         guard computing.contains(where: { $0.element == .float16 }) else { return [] }
         return computing.filter { $0.element == .float32 }.map {
@@ -157,12 +148,10 @@ extension LintedGraph {
 extension CoreAIPackage {
     /// Returns what the rules of the linter find in the functions that applications call, the most severe first.
     public func lint() throws -> [LintFinding] {
-        var named: [String: CoreAIOperation] = [:]
-        for graph in graphs where graph.properties.count == 9 {
-            if case .string(let name)? = graph.properties[5].attribute { named[name] = graph }
-        }
+        let functions = functions
+        let named = Dictionary(functions.map { ($0.name, $0.graph) }) { _, last in last }
         return try [LintFinding](
             CoreAILint.rules,
-            in: functionNames.compactMap { name in named[name].map { (name, LintedGraph($0, calling: named)) } })
+            in: functions.filter(\.isPublic).map { ($0.name, LintedGraph($0.graph, calling: named)) })
     }
 }

@@ -34,30 +34,28 @@ struct LintedGraph {
     /// Whether each value depends on constants alone.
     private var areConstant: [Bool] = []
     let argumentCount: Int
-    /// The declarations of the composites that are called, by the names of their functions.
-    private let composites: [String: CoreAIOperation]
+    /// The functions of the model, by name.
+    private let functions: [String: CoreAIOperation]
 
     /// - Parameters:
     ///   - graph: an operation `dataflow.graph_v1`.
-    ///   - others: the functions of the model, by name.
-    init(_ graph: CoreAIOperation, calling others: [String: CoreAIOperation]) {
-        composites = others
+    ///   - functions: those of the model, by name.
+    init(_ graph: CoreAIOperation, calling functions: [String: CoreAIOperation]) {
+        self.functions = functions
         let body = graph.regions.first ?? CoreAIBlock()
         argumentCount = body.arguments.count
         types = body.arguments
         producers = Array(repeating: nil, count: argumentCount)
         areConstant = Array(repeating: false, count: argumentCount)
         for (index, operation) in body.operations.enumerated() {
-            let isConstant =
-                operation.name == CoreAIOperation.constant
-                || !operation.operands.isEmpty && operation.operands.allSatisfy { isConstantValue($0) }
-            if operation.name != CoreAIOperation.constant {
-                steps.append(Step(operation: operation, index: index, firstResult: types.count))
-            }
-            let producer = operation.name == CoreAIOperation.constant ? nil : steps.indices.last
+            let isConstant = operation.name == CoreAIOperation.constant
+            let isFixed =
+                isConstant || !operation.operands.isEmpty && operation.operands.allSatisfy { isConstantValue($0) }
+            if !isConstant { steps.append(Step(operation: operation, index: index, firstResult: types.count)) }
+            let producer = isConstant ? nil : steps.indices.last
             types += operation.results
             producers += operation.results.map { _ in producer }
-            areConstant += operation.results.map { _ in isConstant }
+            areConstant += operation.results.map { _ in isFixed }
         }
     }
 
@@ -106,7 +104,7 @@ struct LintedGraph {
         let symbols = step.operation.properties.compactMap { property -> String? in
             if case .parameter(.symbols(let names), _)? = property.attribute { names.first } else { nil }
         }
-        guard let callee = symbols.first.flatMap({ composites[$0] }), callee.properties.indices.contains(1),
+        guard let callee = symbols.first.flatMap({ functions[$0] }), callee.properties.indices.contains(1),
             case .named(let kind, _)? = callee.properties[1].attribute
         else { return nil }
         return kind

@@ -49,12 +49,16 @@ public struct CoreAIPackage: Sendable {
     }
 
     /// The functions that applications call, in the order of the file.
-    public var functionNames: [String] {
+    public var functionNames: [String] { functions.filter(\.isPublic).map(\.name) }
+
+    /// All functions, in the order of the file; only other functions call those that are not public.
+    var functions: [(name: String, isPublic: Bool, graph: CoreAIOperation)] {
         graphs.compactMap { graph in
-            guard graph.properties.count == 9, case .integer(0, _, _)? = graph.properties[4].attribute,
-                case .string(let name)? = graph.properties[5].attribute
-            else { return nil }
-            return name
+            guard graph.properties.count == 9, case .string(let name)? = graph.properties[5].attribute else {
+                return nil
+            }
+            let isPublic = if case .integer(0, _, _)? = graph.properties[4].attribute { true } else { false }
+            return (name, isPublic, graph)
         }
     }
 

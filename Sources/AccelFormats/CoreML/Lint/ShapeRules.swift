@@ -11,19 +11,14 @@ extension CoreMLLint {
         }
     }
 
-    /// coremltools #1003, #283; 65,536 from A16 on.
-    static let longAxes = Rule(
-        "AX16", .warning, remedy: "split the axis: a head by its vocabulary, a sequence by chunks"
-    ) { function in
-        function.values.compactMap { value in
-            guard let size = value.type.sizes?.first(where: { $0 > 16_384 }) else { return nil }
-            return (value.name, "\(value.type) has an axis of \(size), and the Neural Engine up to A15 has 16384")
-        }
-    }
+    static let longAxes = Rule.longAxes(of: sized)
+    static let ranks = Rule.ranks(of: sized)
 
-    /// coremltools #1723, #1330, #2291.
-    static let ranks = Rule("RK5", .error, remedy: "merge axes before the operation, and split them after it") {
-        $0.values.filter { $0.type.rank > 5 }.map { ($0.name, "\($0.type) has more than five axes") }
+    /// Axes that have no number count as none.
+    @Sendable private static func sized(_ function: LintedFunction) -> [Rule.Sized] {
+        function.values.map { value in
+            (value.name, "\(value.type)", value.type.sizes ?? Array(repeating: 0, count: value.type.rank))
+        }
     }
 
     /// A row is aligned to 64 bytes: a last axis of one number takes 32 times its memory.
