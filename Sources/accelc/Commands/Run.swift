@@ -122,7 +122,7 @@ enum RunCommand: Command {
             if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
             let model = try model(runnable.package, arguments, console)
             if let sound {
-                try runSpeech(model, sound, arguments, console)
+                try SpeechRun(model, sound, arguments, console).run()
             } else {
                 try runText(model, arguments, console)
             }
@@ -220,7 +220,7 @@ enum RunCommand: Command {
     }
 
     /// Opens a package on the chosen backend.
-    private static func model(
+    static func model(
         _ package: AcceleratorPackage, _ arguments: Arguments, _ console: Console
     ) throws -> AccelModel {
         var configuration = Configuration.automatic
@@ -229,23 +229,6 @@ enum RunCommand: Command {
         (configuration.backends, configuration.fallback) = (.only(chosen.id), .never)
         let settings = configuration
         return try waiting { try await AccelModel(opened: package, configuration: settings) }
-    }
-
-    /// Prints the text of a sound.
-    private static func runSpeech(
-        _ speech: AccelModel, _ sound: Sound, _ arguments: Arguments, _ console: Console
-    ) throws {
-        let detector = try arguments[SpeechOptions.detector].map { path in
-            let runnable = try RunnablePackage(of: path, arguments, console)
-            if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
-            return (runnable, try model(runnable.package, arguments, console))
-        }
-        // The package of the cache stays as long as it runs.
-        try withExtendedLifetime(detector?.0) {
-            try SpeechRun(
-                model: speech, detector: detector?.1, sound: sound, arguments: arguments, console: console
-            ).run()
-        }
     }
 
     /// Runs a model on text.

@@ -40,30 +40,29 @@ struct RunnablePackage {
     }
 
     /// A model beside the package, with the weights of its files.
-    init(of path: String, _ arguments: Arguments, _ console: Console) throws {
-        guard Self.needsConversion(path) else {
-            self.init(try AcceleratorPackage(at: path))
-            return
-        }
-        var conversion = Conversion(of: path, recipe: try Recipe(scheme: "stored"))
-        (conversion.keepsQuantized, conversion.takesAllUsualShapes) = (true, true)
-        try self.init(converting: conversion, arguments, console)
-    }
-
-    /// The original model of a comparison with a package, with the package's shapes, and the weights of the model's files.
-    init(originalOf package: AcceleratorPackage, _ path: String, _ arguments: Arguments, _ console: Console) throws {
+    /// - Parameter settings: those of its conversion.
+    init(
+        of path: String, _ arguments: Arguments, _ console: Console, settings: (inout Conversion) throws -> Void
+    ) throws {
         guard Self.needsConversion(path) else {
             self.init(try AcceleratorPackage(at: path))
             return
         }
         var conversion = Conversion(of: path, recipe: try Recipe(scheme: "stored"))
         conversion.keepsQuantized = true
-        let opening = try arguments.opening
-        (conversion.configuration, conversion.ignoredFields) = (opening.configuration, opening.ignoredFields)
-        conversion.adapters = opening.adapters
-        conversion.parts = package.graph.functions.map(\.program.name).distinct
-        conversion.shapes = package.graph.functions.map(\.bindings).distinct
+        try settings(&conversion)
         try self.init(converting: conversion, arguments, console)
+    }
+
+    /// The original model of a comparison with a package, with the package's shapes.
+    init(originalOf package: AcceleratorPackage, _ path: String, _ arguments: Arguments, _ console: Console) throws {
+        try self.init(of: path, arguments, console) { conversion in
+            let opening = try arguments.opening
+            (conversion.configuration, conversion.ignoredFields) = (opening.configuration, opening.ignoredFields)
+            conversion.adapters = opening.adapters
+            conversion.parts = package.graph.functions.map(\.program.name).distinct
+            conversion.shapes = package.graph.functions.map(\.bindings).distinct
+        }
     }
 
     private init(_ package: AcceleratorPackage, heldBy lease: CachedPackage? = nil) {

@@ -1,6 +1,7 @@
 import Accel
 import AccelAudio
 import AccelByteIO
+import AccelConversion
 
 /// The options of a run on a sound.
 enum SpeechOptions {
@@ -31,18 +32,29 @@ enum SpeechOptions {
 
 /// A run that prints the text of a sound.
 struct SpeechRun {
-    let model: AccelModel
-    /// Finds the parts with speech; nil for a transcript of the whole sound.
-    let detector: AccelModel?
-    let sound: Sound
-    let arguments: Arguments
-    let console: Console
+    private let model: AccelModel
+    /// Finds the parts with speech, with its package, which stays in the cache as long as this exists; nil for a transcript of the whole sound.
+    private let detector: (package: RunnablePackage, model: AccelModel)?
+    private let sound: Sound
+    private let arguments: Arguments
+    private let console: Console
+
+    init(_ model: AccelModel, _ sound: Sound, _ arguments: Arguments, _ console: Console) throws {
+        (self.model, self.sound, self.arguments, self.console) = (model, sound, arguments, console)
+        detector = try arguments[SpeechOptions.detector].map { path in
+            let runnable = try RunnablePackage(of: path, arguments, console) { $0.takesAllUsualShapes = true }
+            if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
+            return (runnable, try RunCommand.model(runnable.package, arguments, console))
+        }
+    }
 
     func run() throws {
         let start = ContinuousClock.now
         var options = TranscriptionOptions(language: arguments[SpeechOptions.language])
         if let task = arguments[SpeechOptions.task].flatMap(TranscriptionOptions.Task.init) { options.task = task }
-        if let detector { options.spoken = try waiting { [sound] in try await detector.speech(in: sound) } }
+        if let model = detector?.model {
+            options.spoken = try waiting { [sound] in try await model.speech(in: sound) }
+        }
         let transcription = try model.transcribe(sound, options)
         let format = arguments[SpeechOptions.format].flatMap(TranscriptFormat.init) ?? .text
         let isJSON = arguments.has(CommonOptions.json)
