@@ -36,32 +36,37 @@ fuzzer() { # the sanitizers: builds the program with them, $work/SANITIZERS
         || { cat "$scratch/link.log" >&2; exit 1; }
 }
 
-failed=0
 run() { # program, target, longest input, limit
-    local log=$work/$2-$1.log
+    local log=$work/$2-$1.log failed=0
     mkdir -p "$work/corpus/$2" "$work/findings"
     FUZZ_TARGET=$2 FUZZ_SEEDS=$work/corpus/$2 "$work/$1" "$work/corpus/$2" "-max_len=$3" "$4" \
         -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$work/findings/$2-" \
         > "$log" 2>&1 || { failed=1 && echo "fuzz: $2 failed, see $log"; }
     if grep 'Is the code instrumented for coverage' "$log"; then failed=1; fi
-    grep -E 'number_of_executed_units|^SUMMARY|ERROR|Fatal error' "$log" || true
+    grep -E 'number_of_executed_units|^SUMMARY|ERROR|Fatal error' "$log" | sed "s/^/$2: /" || true
+    return $failed
+}
+
+fuzz() { # amount, target
+    case $1 in
+    *x)
+        echo "fuzz: $2, ${1%x} executions, then its corpus with the address sanitizer"
+        run fuzzer "$2" 4096 "-runs=${1%x}" && run fuzzer,address "$2" 65536 -runs=0
+        ;;
+    *)
+        echo "fuzz: $2, $1 s"
+        run fuzzer,address "$2" 65536 "-max_total_time=$1"
+        ;;
+    esac
 }
 
 fuzzer fuzzer,address
 case $amount in *x) fuzzer fuzzer ;; esac
 # shellcheck disable=SC2046  # the names are words
 if [ $# = 0 ]; then set -- $("$work/fuzzer,address"); fi
-for target; do
-    case $amount in
-    *x)
-        echo "fuzz: $target, ${amount%x} executions, then its corpus with the address sanitizer"
-        run fuzzer "$target" 4096 "-runs=${amount%x}"
-        run fuzzer,address "$target" 65536 -runs=0
-        ;;
-    *)
-        echo "fuzz: $target, $amount s"
-        run fuzzer,address "$target" 65536 "-max_total_time=$amount"
-        ;;
-    esac
-done
-[ $failed = 0 ] || { echo "fuzz: findings in $work/findings, logs in $work" >&2; exit 1; }
+# A target for each core at a time.
+export work
+export -f run fuzz
+# shellcheck disable=SC2016  # the inner shell expands it
+printf '%s\n' "$@" | xargs -P "$(getconf _NPROCESSORS_ONLN)" -I TARGET bash -c 'fuzz "$0" TARGET' "$amount" \
+    || { echo "fuzz: findings in $work/findings, logs in $work" >&2; exit 1; }
