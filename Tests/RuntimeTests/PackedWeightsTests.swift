@@ -69,6 +69,22 @@ struct PackedWeightsTests {
         }
     }
 
+    @Test("weights that kernels read where they are have no packed form")
+    func small() throws {
+        let mixed = try SmallProgram(compress: "float32") { maker in
+            let x = try maker.builder.apply(Linear(), [maker.input([64, 32]), maker.weight([48, 32])])
+            let y = try maker.builder.apply(Linear(), [x, maker.weight([160, 48])])
+            return [try maker.builder.apply(Linear(), [y, maker.weight([40, 160])])]
+        }
+        let packed = try #require(try Self.packed(mixed.program))
+        let sizes = mixed.program.weights.map(\.shape.count)
+        #expect(sizes.contains { $0 <= 1 << 12 } && sizes.contains { $0 > 1 << 12 })
+        for (index, size) in sizes.enumerated() { #expect(packed.forms(of: index).isEmpty == (size <= 1 << 12)) }
+        let session = try Session(mixed.program, packed: packed)
+        let found = try session.run(0, mixed.storedInputs).map { HostTensor($0).floats }
+        #expect(try found == mixed.run().map(\.floats))
+    }
+
     private static func packed(_ program: ModelPlan) throws -> PackedWeights? {
         try withTemporaryFolder { folder in
             let path = "\(folder)/packed"

@@ -38,7 +38,7 @@ public struct PackedWeights: Sendable {
 
     func forms(of weight: Int) -> [String: ByteView] { byWeight[weight] ?? [:] }
 
-    /// Writes the weights that a model's kernels pack. The largest of them is in memory at a time.
+    /// Writes the large weights that a model's kernels pack. The largest of them is in memory at a time.
     /// - Returns: whether there are any; without them no file is written.
     /// - Throws: as `PreparedModel.prepare`; `RequestError` if the file cannot be written.
     public static func write(of model: PreparedModel, to path: String, threads: Int) throws -> Bool {
@@ -46,8 +46,9 @@ public struct PackedWeights: Sendable {
         var forms: [(name: String, packing: WeightPacking)] = []
         for (index, function) in model.program.functions.enumerated() {
             for (call, kernel) in zip(function.calls, try model.kernelsWithoutMemory(of: index)) {
+                // Kernels read a small weight where it is, and its memory is not there before the model is prepared.
                 guard let packing = kernel.packing, case .weight(let weight) = call.inputs[packing.input].storage,
-                    seen.insert("\(weight) \(packing.layout)").inserted
+                    try model.weights.resident(weight) == nil, seen.insert("\(weight) \(packing.layout)").inserted
                 else { continue }
                 forms.append(("\(weight) \(packing.layout)", packing))
             }
