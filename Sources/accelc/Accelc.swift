@@ -5,9 +5,11 @@ import AccelPlatform
 /// status.
 @main
 struct Accelc {
+    /// The command line. Not a local of `main`: that never returns, so that the leak sanitizer would take it for lost.
+    private static let words = Array(CommandLine.arguments.dropFirst())
+
     static func main() {
         ProcessMemory.returnLargeBlocks()
-        let words = Array(CommandLine.arguments.dropFirst())
         let console = Console(for: words)
         Interruption.onSignals(console.errorDocument)
         exit(run(words, console).rawValue)
