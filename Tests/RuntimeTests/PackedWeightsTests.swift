@@ -52,7 +52,7 @@ struct PackedWeightsTests {
         let program = try Self.program(Codecs.codec("int8"))
         let plain = try program.run().map(\.floats)
         let other = try SmallProgram(compress: "int8") { maker in
-            [try maker.builder.apply(Linear(), [maker.input([64, 32]), maker.weight([48, 32])])]
+            [try maker.builder.apply(Linear(), [maker.input([64, 32]), maker.weight([160, 32])])]
         }
         let packed = try #require(try Self.packed(other.program))
         let session = try Session(program.program, packed: packed)
