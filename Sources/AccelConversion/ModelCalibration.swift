@@ -233,7 +233,9 @@ struct ModelCalibration {
                 }
             }
             let (tensor, distortion) = try CompressedTensor.compressing(
-                kept.reading(weight.source, threads: threads), with: codec, judgedBy: statistics, threads: threads)
+                kept.reading(weight.source, threads: threads).resident(threads: threads), with: codec,
+                judgedBy: statistics,
+                threads: threads)
             try progress(weight.source, false)
             return (tensor, distortion)
         }

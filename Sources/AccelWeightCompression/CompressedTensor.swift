@@ -66,16 +66,29 @@ public struct CompressedTensor: Sendable {
             elementType: source.elementType, shape: source.shape, name: source.name, file: source.file)
         let buffers = try layout.map { try ByteBuffer(allocating: $0.byteCount, for: source.name) }
         let units = codec.units(shape: source.shape)
-        let parts = try Parallel.map(units.count, threads: threads) { index in
-            try codec.encode(
-                units[index], of: source, given: statistics, threads: max(1, threads / units.count),
-                into: buffers.map(\.bytes))
-        }
+        // A large tensor whose bytes are computed never is in memory as a whole, if its units are read by themselves.
+        let isHeld = source.bytes.isDerived && source.bytes.count > heldBytes && units.count > 1
+        let resident = try isHeld ? source : source.resident(threads: threads)
+        let groups = isHeld ? source.groups(of: units, atLeast: heldBytes) : units.map { [$0] }
+        let parts = try Parallel.map(groups.count, threads: threads) { index in
+            let group = groups[index]
+            let source =
+                try isHeld ? resident.holding(group[0].lowerBound..<group[group.count - 1].upperBound) : resident
+            return try group.map { unit in
+                try codec.encode(
+                    unit, of: source, given: statistics, threads: max(1, threads / units.count),
+                    into: buffers.map(\.bytes))
+            }
+        }.flatMap { $0 }
+        if let failure = source.bytes.failure { throw failure }
         let tensor = try CompressedTensor(
             name: source.name, elementType: source.elementType, shape: source.shape, codec: codec,
             sections: buffers.map { ByteView($0) }, file: source.file)
         return (tensor, parts.reduce(into: Distortion()) { $0.merge($1) })
     }
+
+    /// The bytes of computed rows that a thread holds at once.
+    private static let heldBytes = 4 << 20
 
     /// Returns the decoded weight as float32, row-major.
     public func floats() -> [Float] {

@@ -74,7 +74,9 @@ extension StoredTensor {
 
     /// Calls `body` with the elements in place; does nothing and returns false unless they are aligned float32.
     private func withFloatsInPlace(_ body: (UnsafeBufferPointer<Float>) -> Void) -> Bool {
-        bytes.withBytes { bytes in
+        // All of them would be computed.
+        guard !bytes.isDerived else { return false }
+        return bytes.withBytes { bytes in
             guard elementType == .float32, let start = bytes.baseAddress,
                 Int(bitPattern: start).isMultiple(of: MemoryLayout<Float>.alignment)
             else { return false }

@@ -130,11 +130,10 @@ public final class ModelDigests: Sendable {
             }
     }
 
-    /// Returns a private copy of a tensor, whose bytes have the known digest. Bytes that are computed are computed once.
+    /// Returns a private copy of a tensor, whose bytes have the known digest. Bytes that are computed when they are read stay so.
     /// - Throws: `RequestError` if they do not, because the file has changed.
     func copy(of tensor: StoredTensor, threads: Int) throws -> StoredTensor {
         let range = MemoryRange(tensor.bytes)
-        if range.isDerived { return try tensor.resident(threads: threads) }
         guard isMapped(range), !tensor.bytes.isEmpty else { return tensor }
         let copy = try ByteBuffer(allocating: tensor.bytes.count, for: tensor.name)
         let step = TreeDigest.batch * TreeDigest.chunkBytes
