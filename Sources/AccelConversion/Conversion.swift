@@ -24,7 +24,7 @@ public struct Conversion: Sendable {
     public var ignoredFields: [String] = []
     /// Adapters to merge into the model's weights before compression.
     public var adapters: [AdapterRequest] = []
-    /// The parts of the model to convert; empty for all.
+    /// The parts of the model to convert; empty for the usual ones, and `FamilyModel.everyPart` alone for all.
     public var parts: [String] = []
     /// Sizes for the free dimensions. Each element makes one function; all functions share the weights.
     public var shapes: [ShapeBindings] = []

@@ -65,7 +65,8 @@ public struct SourceModel: Sendable {
         used: Set<String> = [], schemes: [String]
     ) throws {
         let known = functions.map(\.program.name)
-        let parts = ignoringUnknown ? parts.filter(known.contains) : parts
+        let named = parts == [FamilyModel.everyPart] ? [] : parts
+        let parts = ignoringUnknown ? named.filter(known.contains) : named
         let asked = try functions.asked(parts)
         (self.family, familyVersion) = (family, version)
         (programs, self.functions) = (asked.map(\.program), asked)

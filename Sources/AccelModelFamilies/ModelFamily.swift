@@ -35,6 +35,8 @@ public protocol ModelFamily: Sendable {
 
 /// The programs of a checkpoint, with an account of its tensors.
 public struct FamilyModel: Sendable {
+    /// In place of the names of parts: all that the family has.
+    public static let everyPart = "all"
     /// A tensor that the configuration requires, but that the checkpoint lacks or has in another shape.
     public struct MissingTensor: Equatable, Sendable {
         /// The name that the architecture gives it.
@@ -91,7 +93,7 @@ extension ModelFamily {
 
     /// Builds the programs of a checkpoint.
     /// - Parameters:
-    ///   - parts: the parts to build; empty for the default parts.
+    ///   - parts: the parts to build; empty for the default parts, and `FamilyModel.everyPart` alone for all of them.
     ///   - ignoredTensors: patterns of tensors that need not be read by any program.
     ///   - allowsIdlePatterns: a pattern without an unused tensor is not an error.
     ///   - standsInForMissing: zeros replace a tensor that is missing or has another shape, and `missing` lists it.
@@ -103,6 +105,7 @@ extension ModelFamily {
         for checkpoint: Checkpoint, parts: [String] = [], ignoredTensors: [String] = [],
         allowsIdlePatterns: Bool = false, standsInForMissing: Bool = false
     ) throws -> FamilyModel {
+        let parts = parts == [FamilyModel.everyPart] ? self.parts : parts
         for part in parts where !self.parts.contains(part) {
             throw RequestError("unknown part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }

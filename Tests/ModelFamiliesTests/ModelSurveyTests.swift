@@ -128,7 +128,8 @@ struct ModelSurveyTests {
         let encoder = try #require(survey.parts.first?.work.first)
         #expect(encoder.bindings.numbers["frames"] == 3000)
         #expect(isNear(encoder.multiplyAdds, size.multiplyAdds.encoder * 1e9), "\(encoder.multiplyAdds)")
-        let step = try #require(survey.parts.last?.work.first { $0.bindings.numbers["tokens"] == 1 })
+        let decoder = try #require(survey.parts.first { $0.program.name == "decoder" })
+        let step = try #require(decoder.work.first { $0.bindings.numbers["tokens"] == 1 })
         #expect(isNear(step.multiplyAdds, size.multiplyAdds.step * 1e9), "\(step.multiplyAdds)")
     }
 }

@@ -25,7 +25,7 @@ struct WhisperTests {
     @Test("every tensor is used or listed as unused with a reason, for all parts and for one", arguments: cases)
     func accounting(subject: ParityCase) throws {
         #expect(try subject.model().unused.isEmpty)
-        for part in ["encoder", "cross_kv", "decoder"] {
+        for part in ["encoder", "cross_kv", "decoder", "aligner"] {
             let model = try subject.model(parts: [part])
             try subject.expectAccount(of: model)
             #expect(model.unused.allSatisfy { $0.reason.hasPrefix("read by the part") })

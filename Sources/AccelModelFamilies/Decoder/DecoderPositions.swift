@@ -11,6 +11,8 @@ struct DecoderPositions {
     private let queries: Value
     /// F32[cache]: 0, 1, 2, ...
     private let keys: Value
+    /// The number of the block's tokens.
+    private let length: Dimension
     /// The number of keys.
     private let cache: Dimension
     /// F32[batch, 1, 1, cache]: 0 for tokens, the lowest float32 for padding; nil if there is no padding.
@@ -33,17 +35,24 @@ struct DecoderPositions {
             Reshape(to: ["tokens", 1]), try Self.count(to: "tokens", in: &layers))
         queries = try layers.apply(Add(), block, start)
         keys = try Self.count(to: "cache", in: &layers)
-        (cache, padding, seesLater) = ("cache", nil, false)
+        (length, cache, padding, seesLater) = ("tokens", "cache", nil, false)
     }
 
     /// - Parameter mask: the attention mask of whole texts, I64[batch, sequence].
     /// - Parameter seesLater: tokens attend to those after them.
     init(whole mask: Value, seesLater: Bool, in layers: inout LayerBuilder) throws {
         self.seesLater = seesLater
-        keys = try Self.count(to: "sequence", in: &layers)
-        queries = try layers.apply(Reshape(to: ["sequence", 1]), keys)
-        cache = "sequence"
+        (length, cache) = ("sequence", "sequence")
+        keys = try Self.count(to: length, in: &layers)
+        queries = try layers.apply(Reshape(to: [length, 1]), keys)
         padding = try layers.additiveMask(try layers.apply(Cast(to: .bool), mask))
+    }
+
+    /// The positions of a whole text without padding, whose tokens attend to those before them.
+    init(wholeText layers: inout LayerBuilder) throws {
+        (length, cache, padding, seesLater) = ("sequence", "sequence", nil, false)
+        keys = try Self.count(to: length, in: &layers)
+        queries = try layers.apply(Reshape(to: [length, 1]), keys)
     }
 
     private static func ones(_ length: Dimension, in layers: inout LayerBuilder) throws -> Value {
@@ -82,7 +91,7 @@ struct DecoderPositions {
 
     /// Returns the positions of the block's tokens, I64[tokens].
     func rows(in layers: inout LayerBuilder) throws -> Value {
-        try layers.apply(Cast(to: .int64), try layers.apply(Reshape(to: ["tokens"]), queries))
+        try layers.apply(Cast(to: .int64), try layers.apply(Reshape(to: [length]), queries))
     }
 
     mutating func rotation(by rotary: RotaryEmbedding, in layers: inout LayerBuilder) throws -> Rotation {

@@ -13,6 +13,8 @@ import AccelTensors
 ///   first -> `logits` F32[batch, tokens, vocabulary], or for a bare model `last_hidden_state`. Its states are
 ///   `cross_k.N` and `cross_v.N`, which it reads, and `self_k.N` and `self_v.N` F32[batch, heads, cache, head width],
 ///   to which it writes the block.
+/// - `aligner`, which is built where it is asked for: `decoder_input_ids` I64[batch, sequence], a whole text, and the states `cross_k.N` and
+///   `cross_v.N` -> `alignment` F32[batch, heads, sequence, (frames+1)/2], the scores of the alignment heads before the softmax.
 struct Whisper: ModelFamily {
     static let version = 4
     static let modelTypes = ["whisper"]
@@ -23,7 +25,8 @@ struct Whisper: ModelFamily {
             InertFields("belongs to the times of words", ["median_filter_width", "alignment_heads"]),
             InertFields("stored, and used by no class", ["scale_embedding"]),
         ]
-    let parts = ["encoder", "cross_kv", "decoder"]
+    let parts = ["encoder", "cross_kv", "decoder", "aligner"]
+    let defaultParts = ["encoder", "cross_kv", "decoder"]
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let config = try WhisperConfiguration(checkpoint.configuration, of: Self.architectures)
@@ -44,6 +47,7 @@ struct Whisper: ModelFamily {
             switch part {
             case "encoder": try graph.encoder()
             case "cross_kv": try graph.crossKeysAndValues()
+            case "aligner": try graph.aligner(try AlignmentHeads(of: checkpoint, config))
             default: try graph.decoder()
             }
             names = graph.layers.names

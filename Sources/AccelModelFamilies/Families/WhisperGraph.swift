@@ -4,13 +4,13 @@ import AccelTensors
 
 /// The graphs of Whisper's parts.
 struct WhisperGraph {
-    private let config: WhisperConfiguration
+    let config: WhisperConfiguration
     var layers: LayerBuilder
     /// The number of encoder states per window.
-    private static let source = (Dimension("frames") - 1) / 2 + 1
-    private static let epsilon = 1e-5
-    private static let halves: [(letter: String, half: Role.AttentionHalf)] = [("k", .keys), ("v", .values)]
-    private static let words = "decoder.embed_tokens.weight"
+    static let source = (Dimension("frames") - 1) / 2 + 1
+    static let epsilon = 1e-5
+    static let halves: [(letter: String, half: Role.AttentionHalf)] = [("k", .keys), ("v", .values)]
+    static let words = "decoder.embed_tokens.weight"
     private static let head = "proj_out.weight"
 
     init(config: WhisperConfiguration, part: String, names: TensorNames) {
@@ -31,10 +31,17 @@ struct WhisperGraph {
                 Program.FreeDimension("tokens", usual: blocks.reversed(), defaults: blocks, maximum: positions),
             ]
         }
+        if part == "aligner" {
+            // A text of as many tokens as a window has at most, between those of the task and of the end.
+            let longest = config.targetPositions
+            dimensions.append(
+                Program.FreeDimension("sequence", usual: [min(longest, longest / 2 + 8)], maximum: longest))
+        }
         let role: FunctionRole =
             switch part {
             case "encoder": .encode
             case "cross_kv": .crossKeysAndValues
+            case "aligner": .align
             default: .decode
             }
         self.config = config
@@ -100,30 +107,21 @@ struct WhisperGraph {
             return (try positions.rows(in: &layers), try positions.mask(window: nil, in: &layers))
         }
         layers.names.tie(head: Self.head, words: Self.words, isTied: config.tiesHead && !config.isBare)
-        let words = try layers.weight(Self.words, [config.vocabulary, width])
-        let positions = try layers.weight("decoder.embed_positions.weight", [config.targetPositions, width])
-        var x = try layers.in("decoder.embed_tokens") { try $0.apply(Gather(), words, tokens) }
-        x = try layers.in("decoder.embed_positions") { try $0.apply(Add(), x, try $0.apply(Gather(), positions, rows)) }
+        var x = try embedded(tokens, at: rows)
         for index in 0..<stack.layers {
             let name = "decoder.layers.\(index)"
             x = try residual("\(name).self_attn", x) { graph, normal in
-                let query = try graph.heads("\(name).self_attn.q_proj", normal, stack.heads)
-                let key = try graph.heads("\(name).self_attn.k_proj", normal, stack.heads, isBiased: false)
-                let value = try graph.heads("\(name).self_attn.v_proj", normal, stack.heads)
+                let operands = try graph.selfAttention("\(name).self_attn", normal, stack.heads)
                 let caches = try graph.layers.in("\(name).self_attn") { layers in
-                    try zip([key, value], Self.halves).map { block, part in
+                    try zip(operands.dropFirst(), Self.halves).map { block, part in
                         try layers.cached(block, as: "self_\(part.letter)", part.half, layer: index, at: position)
                     }
                 }
-                return try graph.attend("\(name).self_attn", [query] + caches + [mask], stack.heads)
+                return try graph.attend("\(name).self_attn", [operands[0]] + caches + [mask], stack.heads)
             }
             x = try residual("\(name).encoder_attn", x) { graph, normal in
                 let query = try graph.heads("\(name).encoder_attn.q_proj", normal, stack.heads)
-                let type = TensorType(
-                    .float32, ["batch", .fixed(stack.heads), Self.source, .fixed(width / stack.heads)])
-                let seen = Self.halves.map { letter, half in
-                    graph.layers.builder.state("cross_\(letter).\(index)", type, .crossAttention(half, layer: index))
-                }
+                let seen = Self.halves.map { graph.crossState($0, layer: index) }
                 return try graph.attend("\(name).encoder_attn", [query] + seen, stack.heads)
             }
             x = try feedForward(name, x, stack.intermediate)
@@ -136,8 +134,34 @@ struct WhisperGraph {
             "logits", try layers.in("proj_out") { try $0.apply(Linear(), normal, weight) }, .logits(over: .vocabulary))
     }
 
+    /// The decoder's embeddings of tokens, F32[batch, length, width].
+    /// - Parameter rows: the positions of the tokens, I64[length].
+    mutating func embedded(_ tokens: Value, at rows: Value) throws -> Value {
+        let words = try layers.weight(Self.words, [config.vocabulary, config.width])
+        let positions = try layers.weight("decoder.embed_positions.weight", [config.targetPositions, config.width])
+        let x = try layers.in("decoder.embed_tokens") { try $0.apply(Gather(), words, tokens) }
+        return try layers.in("decoder.embed_positions") {
+            try $0.apply(Add(), x, try $0.apply(Gather(), positions, rows))
+        }
+    }
+
+    /// The query, key and value of x's attention to itself.
+    mutating func selfAttention(_ name: String, _ x: Value, _ count: Int) throws -> [Value] {
+        [
+            try heads("\(name).q_proj", x, count), try heads("\(name).k_proj", x, count, isBiased: false),
+            try heads("\(name).v_proj", x, count),
+        ]
+    }
+
+    /// The state of the encoder's keys or values, which a layer of the decoder reads.
+    mutating func crossState(_ part: (letter: String, half: Role.AttentionHalf), layer: Int) -> Value {
+        let count = config.decoder.heads
+        let type = TensorType(.float32, ["batch", .fixed(count), Self.source, .fixed(config.width / count)])
+        return layers.builder.state("cross_\(part.letter).\(layer)", type, .crossAttention(part.half, layer: layer))
+    }
+
     /// Returns x plus the result of `body` for the norm of x. The norm's name is `NAME_layer_norm`.
-    private mutating func residual(
+    mutating func residual(
         _ name: String, _ x: Value, _ body: (inout WhisperGraph, Value) throws -> Value
     ) throws -> Value {
         let normal = try layers.layerNorm("\(name)_layer_norm", x, width: config.width, epsilon: Self.epsilon)
@@ -145,7 +169,7 @@ struct WhisperGraph {
         return try layers.in(name) { try $0.apply(Add(), x, made) }
     }
 
-    private mutating func feedForward(_ name: String, _ x: Value, _ inner: Int) throws -> Value {
+    mutating func feedForward(_ name: String, _ x: Value, _ inner: Int) throws -> Value {
         let (width, activation) = (config.width, config.activation)
         return try residual("\(name).final", x) { graph, normal in
             let wide = try graph.layers.linear("\(name).fc1", normal, from: width, to: inner)
@@ -155,7 +179,7 @@ struct WhisperGraph {
     }
 
     /// Projects x F32[batch, length, width] to heads, F32[batch, heads, length, head width].
-    private mutating func heads(_ name: String, _ x: Value, _ count: Int, isBiased: Bool = true) throws -> Value {
+    mutating func heads(_ name: String, _ x: Value, _ count: Int, isBiased: Bool = true) throws -> Value {
         let width = config.width
         let flat = try layers.linear(name, x, from: width, to: width, isBiased: isBiased)
         return try layers.in(name) { layers in
@@ -165,7 +189,7 @@ struct WhisperGraph {
         }
     }
 
-    private mutating func attend(_ name: String, _ operands: [Value], _ heads: Int) throws -> Value {
+    mutating func attend(_ name: String, _ operands: [Value], _ heads: Int) throws -> Value {
         let width = config.width
         let mixed = try layers.in(name) { layers in
             let scale = 1 / Double(width / heads).squareRoot()

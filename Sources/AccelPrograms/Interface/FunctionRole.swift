@@ -18,6 +18,8 @@ public struct FunctionRole: RawRepresentable, Hashable, Sendable, CustomStringCo
     public static let encode = FunctionRole(rawValue: "encode")
     /// Computes the keys and values of a decoder's cross attention from an encoder's hidden states.
     public static let crossKeysAndValues = FunctionRole(rawValue: "cross-kv")
+    /// Computes how strongly each token of a text attends to each of an encoder's hidden states.
+    public static let align = FunctionRole(rawValue: "align")
     /// Computes class scores.
     public static let classify = FunctionRole(rawValue: "classify")
     /// Computes vocabulary scores for each position of a text.
@@ -39,7 +41,7 @@ public struct FunctionRole: RawRepresentable, Hashable, Sendable, CustomStringCo
 
     /// Every role of a frozen function.
     public static let all: [FunctionRole] = [
-        .opaque, .prefill, .step, .encode, .crossKeysAndValues, .classify, .fillMask, .transcribe, .match, .detect,
-        .synthesise, .excite, .vocoder, .block,
+        .opaque, .prefill, .step, .encode, .crossKeysAndValues, .align, .classify, .fillMask, .transcribe, .match,
+        .detect, .synthesise, .excite, .vocoder, .block,
     ]
 }

@@ -132,6 +132,8 @@ extension Role {
     public static let embedding = Role(.embedding)
     /// Probabilities from 0 to 1: F32[batch, ...].
     public static let probabilities = Role(.probabilities)
+    /// Scores by which tokens attend to an encoder's hidden states.
+    public static let alignment = Role(.alignment)
     /// Magnitudes and phases of a short-time Fourier transform: F32[batch, bins, frames].
     public static let spectrum = Role(.spectrum)
     /// Intermediate values for another function of the model: F32 of rank 3.

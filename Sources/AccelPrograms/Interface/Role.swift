@@ -109,6 +109,8 @@ public struct RoleKind: RawRepresentable, Hashable, Sendable {
     public static let embedding = RoleKind(rawValue: "embedding")
     /// Probabilities from 0 to 1.
     public static let probabilities = RoleKind(rawValue: "probabilities")
+    /// Scores before a softmax, by which the tokens of a text attend to an encoder's hidden states: F32[batch, heads, tokens, states].
+    public static let alignment = RoleKind(rawValue: "alignment")
     /// Magnitudes and phases of a short-time Fourier transform.
     public static let spectrum = RoleKind(rawValue: "spectrum")
     /// Intermediate values for another function of the model.

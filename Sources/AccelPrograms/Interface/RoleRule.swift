@@ -77,6 +77,7 @@ public struct RoleRule: Sendable {
         RoleRule(.pooled, [.output], .float32, 2...2),
         RoleRule(.embedding, [.output], .float32, 2...2),
         RoleRule(.probabilities, [.output], .float32, 1...8),
+        RoleRule(.alignment, [.output], .float32, 4...4, positions: 2),
         RoleRule(.spectrum, [.input, .output], .float32, 3...3),
         RoleRule(.features, [.input, .output], .float32, 3...3),
         RoleRule(

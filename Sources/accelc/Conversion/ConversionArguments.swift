@@ -29,7 +29,7 @@ enum ConversionArguments {
     ).setting(.adapters) { request, arguments, _ in request.adapters = try arguments.adapters }
     static let parts = Option(
         "part", .text("NAME,.."), in: .shapes,
-        "the parts of the model to convert (default: all). \"accelc families\" lists the parts of each family",
+        "the parts of the model to convert (default: the usual ones). all takes every part; \"accelc families\" lists those of each family",
         isRepeatable: true
     ).setting(.parts) { $0.parts = $1.all($2).flatMap { $0.split(separator: ",").map(String.init) } }
     static let shape = Option(
