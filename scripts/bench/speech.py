@@ -3,7 +3,8 @@
 usage: speech.py ACCELC MODEL [WHISPER_CPP]      MODEL is a checkpoint of Hugging Face; WHISPER_CPP the program of scripts/bench/whisper.sh
 espeak-ng speaks the sentences of spoken.txt; all programs hear the same samples at 16 kHz, detect the language, and take the likeliest
 tokens. Times are those of the transcripts, with the model in memory, on two threads. Word errors are those against the sentences, without case
-and punctuation; espeak-ng is not easy to understand, so that the difference between two lines says more than one of them.
+and punctuation; espeak-ng is not easy to understand, so that the difference between two lines says more than one of them. Times of words are
+compared with those of faster-whisper where the texts of segments are equal.
 Exit status 1: accelc is not 1.2 times as fast as the faster peer at float32 or at 8 bits.
 """
 
@@ -56,11 +57,15 @@ def best(runs):
     return min(runs, key=lambda run: run[0])
 
 
+def transcript(accelc, package, file):
+    command = [accelc, "run", package, "--audio", file, "--json", "-q", "--threads", THREADS]
+    return json.loads(subprocess.run([str(word) for word in command], check=True, capture_output=True).stdout)
+
+
 def by_accelc(accelc, package, files):
     seconds, texts, segments = 0, [], []
     for file in files:
-        command = [accelc, "run", package, "--audio", file, "--json", "-q", "--threads", THREADS]
-        made = json.loads(subprocess.run([str(word) for word in command], check=True, capture_output=True).stdout)
+        made = transcript(accelc, package, file)
         seconds += made["transcription_ms"] / 1000
         texts.append(made["text"])
         segments += [(round(part["start"], 2), round(part["end"], 2), part["text"]) for part in made["segments"]]
@@ -76,6 +81,20 @@ def by_faster_whisper(model, sounds):
         texts.append("".join(part.text for part in found))
         segments += [(round(part.start, 2), round(part.end, 2), part.text) for part in found]
     return seconds, texts, segments
+
+
+def word_times(accelc, package, files, peer, sounds):
+    """The distances of beginnings and ends of words, in seconds, and the words that are compared and that there are."""
+    apart, count, total = [], 0, 0
+    for file, sound in zip(files, sounds):
+        ours = {part["text"]: part["words"] for part in transcript(accelc, package, file)["segments"]}
+        for part in peer.transcribe(sound, beam_size=1, word_timestamps=True)[0]:
+            total += len(part.words)
+            own = ours.get(part.text, [])
+            if [word["text"] for word in own] == [word.word for word in part.words]:
+                count += len(own)
+                apart += [abs(word[edge] - getattr(other, edge)) for word, other in zip(own, part.words) for edge in ("start", "end")]
+    return sorted(apart), count, total
 
 
 def by_whisper_cpp(program, model, files):
@@ -107,9 +126,10 @@ def main():
             print(f"{name:36} {made[0]:7.1f} s   {total / made[0]:5.1f} x real time   word errors {100 * wrong / count:5.2f} %", flush=True)
             return made
 
-        def convert(scheme, name):
+        def convert(scheme, name, *options):
             package = folder / f"{name}.accelpkg"
-            subprocess.run([accelc, "convert", str(model), "--compress", scheme, "-o", str(package), "--no-cache", "-q"], check=True)
+            command = [accelc, "convert", str(model), "--compress", scheme, "-o", str(package), "--no-cache", "-q", *options]
+            subprocess.run(command, check=True)
             return package
 
         subprocess.run([accelc, "export", str(model), "--format", "ctranslate2", "--compress", "float32", "-o", str(folder / "ct2"), "--no-cache", "-q"], check=True)
@@ -141,6 +161,11 @@ def main():
             equal = len(set(own[2]) & set(other[2]))
             print(f"  {ratio:.2f} x the faster peer (bar {BAR}: {'met' if ratio >= BAR else 'MISSED'}); {equal} of {len(other[2])} segments of faster-whisper "
                   f"are equal, {sum(left == right for left, right in zip(own[1], other[1]))} of {len(files)} texts")
+            if ours == "float32":
+                apart, count, whole = word_times(accelc, convert(ours, "words", "--part", "all"), files, peer, sounds)
+                near = [sum(distance <= limit + 1e-6 for distance in apart) / max(len(apart), 1) for limit in (0.02, 0.1)]
+                print(f"  times of {count} of {whole} words: {100 * near[0]:.1f} % within 0.02 s of faster-whisper's, "
+                      f"{100 * near[1]:.1f} % within 0.1 s")
         for scheme in ["int4:block=32", "palette:bits=4,group=16"]:
             line(f"accelc {scheme}", by_accelc(accelc, convert(scheme, "small"), files))
         return result
