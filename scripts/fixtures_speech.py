@@ -44,6 +44,7 @@ FIRST = IDS["notimestamps"] + 1
 COUNT = FIRST + STATES + 1
 SUPPRESSED = [0, 3] + [IDS[name] for name in ("startoftranscript", "translate", "transcribe", "startoflm", "startofprev", "nocaptions")]
 BLANK = PIECES.index("Ġ")
+ALIGNMENT = [[0, 1], [1, 0], [1, 1]]
 
 
 def weights(seed):
@@ -89,6 +90,8 @@ class Network:
 
     def __init__(self, tensors):
         self.tensors = {name: tensor.astype(numpy.float64) for name, tensor in tensors.items()}
+        # The last scores of each attention, before the softmax.
+        self.scores = {}
 
     def linear(self, name, x):
         return x @ self.tensors[name + ".weight"].T + self.tensors.get(name + ".bias", 0)
@@ -115,8 +118,9 @@ class Network:
 
         query, key, value = split("q", x), split("k", states), split("v", states)
         scores = query @ key.transpose(0, 2, 1) / query.shape[-1] ** 0.5
+        self.scores[name] = scores
         if causal:
-            scores += numpy.triu(numpy.full(scores.shape[1:], -1e30), 1)
+            scores = scores + numpy.triu(numpy.full(scores.shape[1:], -1e30), 1)
         shares = numpy.exp(scores - scores.max(-1, keepdims=True))
         mixed = shares / shares.sum(-1, keepdims=True) @ value
         return self.linear(name + ".out_proj", mixed.transpose(1, 0, 2).reshape(len(x), -1))
@@ -143,6 +147,86 @@ class Network:
         for layer in range(LAYERS):
             x = self.layer(f"model.decoder.layers.{layer}", x, states)
         return self.norm("model.decoder.layer_norm", x)[-1] @ words.T
+
+
+def word_times(network, states, texts, language, task, length, tokenizer):
+    """The words of the texts of a window with their times, by dynamic time warping over the shares of the alignment heads."""
+    text = [token for tokens, _ in texts for token in tokens]
+    if not text:
+        return [[] for _ in texts]
+    before = [IDS["startoftranscript"], IDS[language], IDS[task]]
+    network.logits(before + [IDS["notimestamps"]] + text + [IDS["endoftext"]], states)
+    count = (length + 1) // 2
+    scores = numpy.stack([network.scores[f"model.decoder.layers.{layer}.encoder_attn"][head] for layer, head in ALIGNMENT])[:, :, :count]
+    shares = numpy.exp(scores - scores.max(-1, keepdims=True))
+    shares /= shares.sum(-1, keepdims=True)
+    shares = (shares - shares.mean(1, keepdims=True)) / shares.std(1, keepdims=True)
+    padded = numpy.pad(shares, ((0, 0), (0, 0), (3, 3)), mode="reflect")
+    smooth = numpy.median(numpy.lib.stride_tricks.sliding_window_view(padded, 7, axis=2), axis=-1)
+    starts = path(-smooth.mean(0)[len(before) : -1])
+    first, words = 0, []
+    for tokens, chances in texts:
+        own = []
+        for word, places in split(tokens, "en" if task == "translate" else language, tokenizer):
+            own.append({
+                "text": word, "start": starts[first + places[0]] / 50, "end": starts[first + places[-1] + 1] / 50,
+                "probability": float(numpy.mean([chances[place] for place in places]))})
+        words.append(own)
+        first += len(tokens)
+    shorten(words)
+    return [joined(own) for own in words]
+
+
+def path(costs):
+    """The first column of each row on the cheapest path from corner to corner."""
+    rows, columns = costs.shape
+    sums = numpy.full((rows + 1, columns + 1), numpy.inf)
+    sums[0, 0] = 0
+    for row in range(rows):
+        for column in range(columns):
+            sums[row + 1, column + 1] = costs[row, column] + min(sums[row, column], sums[row, column + 1], sums[row + 1, column])
+    row, column, starts = rows, columns, [0] * rows
+    while row > 0 and column > 0:
+        starts[row - 1] = column - 1
+        choices = {(row - 1, column - 1): sums[row - 1, column - 1], (row - 1, column): sums[row - 1, column], (row, column - 1): sums[row, column - 1]}
+        row, column = min(choices, key=choices.get)
+    return starts
+
+
+def split(tokens, language, tokenizer):
+    """Words begin with a space, and marks are words. All tokens of this vocabulary are whole characters."""
+    words = []
+    for place, token in enumerate(tokens):
+        piece = tokenizer.decode([token])
+        if not words or piece.startswith(" ") or piece.strip() in (".", ","):
+            words.append([piece, [place]])
+        else:
+            words[-1][0] += piece
+            words[-1][1].append(place)
+    return words
+
+
+def shorten(parts):
+    words = [word for part in parts for word in part]
+    lengths = [word["end"] - word["start"] for word in words if word["end"] > word["start"]]
+    longest = 2 * min(0.7, float(numpy.median(lengths))) if lengths else 0
+    for before, word in zip(words, words[1:]):
+        if longest and word["end"] - word["start"] > longest:
+            if word["text"] == ".":
+                word["end"] = word["start"] + longest
+            elif before["text"] == ".":
+                word["start"] = word["end"] - longest
+
+
+def joined(words):
+    """Marks belong to the word before."""
+    made = []
+    for word in words:
+        if made and word["text"] in (".", ","):
+            made[-1]["text"] += word["text"]
+        else:
+            made.append(dict(word))
+    return made
 
 
 def features(samples):
@@ -198,7 +282,7 @@ def transcript(network, mel, tokenizer, language=None, task="transcribe"):
             order = sorted(("en", "de", "fr"), key=lambda code: -start[IDS[code]])
             language, gap = order[0], min(gap, start[IDS[order[0]]] - start[IDS[order[1]]])
         prompt = before + [IDS["startoftranscript"], IDS[language], IDS[task]]
-        tokens, total = [], 0.0
+        tokens, total, chances = [], 0.0, []
         for _ in range(POSITIONS // 2):
             if len(prompt) + len(tokens) > POSITIONS:
                 break
@@ -206,10 +290,12 @@ def transcript(network, mel, tokenizer, language=None, task="transcribe"):
             order = numpy.sort(allowed)
             gap = min(gap, order[-1] - order[-2])
             token = int(allowed.argmax())
-            total += allowed[token] - logsum(allowed)
+            chance = allowed[token] - logsum(allowed)
+            total += chance
             if token == IDS["endoftext"]:
                 break
             tokens.append(token)
+            chances.append(numpy.exp(chance))
         mean = total / (len(tokens) + 1)
         text = tokenizer.decode([token for token in tokens if token < IDS["endoftext"]])
         ratio = len(text.strip().encode()) / len(zlib.compress(text.strip().encode()))
@@ -228,7 +314,13 @@ def transcript(network, mel, tokenizer, language=None, task="transcribe"):
         else:
             marks = [token for token in tokens if token >= FIRST]
             parts.append((0, 2 * (marks[-1] - FIRST) if marks and marks[-1] > FIRST else length, tokens))
-        for first, last, part in parts:
+        texts, place = [], 0
+        for _, _, part in parts:
+            own = [(token, chances[place + i]) for i, token in enumerate(part) if token < IDS["endoftext"]]
+            texts.append(([token for token, _ in own], [chance for _, chance in own]))
+            place += len(part)
+        words = word_times(network, states, texts, language, task, length, tokenizer)
+        for (first, last, part), own in zip(parts, words):
             text = tokenizer.decode([token for token in part if token < IDS["endoftext"]])
             if first == last or not text.strip():
                 continue
@@ -238,6 +330,7 @@ def transcript(network, mel, tokenizer, language=None, task="transcribe"):
             segments.append({
                 "start": begin * HOP / RATE, "end": end * HOP / RATE, "text": text, "tokens": part,
                 "mean_log_probability": mean, "compression_ratio": ratio, "no_speech_probability": silence,
+                "words": [word | {edge: word[edge] + position * HOP / RATE for edge in ("start", "end")} for word in own],
             })
             previous += part
         position += step
@@ -285,7 +378,7 @@ def main():
         "is_multilingual": True, "lang_to_id": {f"<|{code}|>": IDS[code] for code in ("en", "de", "fr")},
         "task_to_id": {task: IDS[task] for task in ("transcribe", "translate")}, "no_timestamps_token_id": IDS["notimestamps"],
         "prev_sot_token_id": IDS["startofprev"], "decoder_start_token_id": start, "eos_token_id": end, "suppress_tokens": [0, 3],
-        "begin_suppress_tokens": [BLANK, end], "max_initial_timestamp_index": 50,
+        "begin_suppress_tokens": [BLANK, end], "max_initial_timestamp_index": 50, "alignment_heads": ALIGNMENT,
     })
     write("whisper/preprocessor_config.json", {
         "feature_extractor_type": "WhisperFeatureExtractor", "feature_size": BANDS, "chunk_length": 1, "hop_length": HOP, "n_fft": FRAME,

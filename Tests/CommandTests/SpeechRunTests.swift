@@ -13,6 +13,7 @@ struct SpeechRunTests {
         for (name, words) in [
             ("whisper", [Fixtures.path("speech/whisper")]),
             ("last", [Fixtures.path("speech/whisper"), "--logits", "last"]),
+            ("aligned", [Fixtures.path("speech/whisper"), "--part", "all"]),
             ("encoder", [Fixtures.path("speech/whisper"), "--part", "encoder"]),
             ("llama", [Fixtures.path("text/llama")]), ("silent", [Fixtures.path("whisper_small")]),
         ] {
@@ -187,6 +188,52 @@ struct SpeechRunTests {
         #expect(document.output.contains(#""spoken": []"#) && document.output.contains(#""segments": []"#))
         let lines = try run(["--audio", Self.sound, "--vad", "\(folder)/energy.accelpkg"])
         #expect(lines.status == 0 && !lines.output.isEmpty && lines.errors.contains("; speech found in 2.8 s;"))
+    }
+
+    @Test("words have the times of the path through their attention", arguments: ["detected", "german", "translated"])
+    func wordTimes(_ name: String) async throws {
+        let model = try await AccelModel(
+            .path("\(try Self.packages.path)/aligned.accelpkg"), configuration: .reproducible)
+        var options = TranscriptionOptions(
+            task: name == "translated" ? .translate : .transcribe, language: name == "german" ? "de" : nil)
+        (options.temperatures, options.findsWordTimes) = ([0], true)
+        var count = 0
+        let segments = try expected(name)["segments"].array()
+        var index = 0
+        for try await segment in try model.transcribe(try Sound(contentsOf: Self.sound), options) {
+            let words = try segments[index]["words"].array()
+            #expect(try segment.words.map(\.text) == words.map { try $0["text"].string() })
+            #expect(segment.words.map(\.text).joined() == segment.text)
+            for (found, expected) in zip(segment.words, words) {
+                #expect(try near(found.start, expected["start"], 1e-6) && near(found.end, expected["end"], 1e-6))
+                #expect(try near(found.probability, expected["probability"], 1e-3))
+            }
+            (index, count) = (index + 1, count + words.count)
+        }
+        #expect(index == segments.count && count > 10)
+    }
+
+    @Test("the tool prints a line for each word, and has words in its document, of a package that tells their times")
+    func wordLines() throws {
+        let words = try expected("detected")["segments"].array().flatMap { try $0["words"].array() }
+        let audio = ["--audio", Self.sound]
+        let lines = try run(audio + ["--format", "words", "-q"], package: "aligned").output.split(separator: "\n")
+        #expect(lines.count == words.count)
+        let first = try #require(lines.first).split(separator: "\t")
+        #expect(try first.count == 3 && first[2] == words[0]["text"].string().drop { $0 == " " })
+        #expect(try near(try #require(Double(first[1])), words[0]["end"], 0.01))
+        let document = try run(audio + ["--json"], package: "aligned").output
+        #expect(document.contains(#""probability": "#))
+        #expect(try run(audio + ["--json"]).output.contains(#""words": []"#))
+        let rejected = try run(audio + ["--format", "words"])
+        #expect(rejected.status != 0 && rejected.errors.contains("convert the model with --part all"))
+        // A model is converted with all of its parts.
+        try withTemporaryFolder { folder in
+            let whole = try CommandRunner.run(
+                ["run", Fixtures.path("speech/whisper")] + audio + ["--format", "words", "--cache", "\(folder)/cache"],
+                in: folder)
+            #expect(whole.status == 0 && whole.output.split(separator: "\n").count == words.count, "\(whole.errors)")
+        }
     }
 
     @Test("the tool prints lines, subtitles or a document")

@@ -2,20 +2,20 @@ import AccelByteIO
 import AccelFrontEnds
 import AccelPlatform
 
-/// Chooses the tokens of a window by the rules of transcripts, and adds up their log-probabilities.
+/// Chooses the tokens of a window by the rules of transcripts, and keeps their log-probabilities.
 final class TranscriptChooser: TokenChooser {
     private let rules: [any LogitRule]
     /// The number of tokens before those of the window.
     private let promptCount: Int
-    private let state: Locked<(sampler: Sampler, logProbability: Double)>
+    private let state: Locked<(sampler: Sampler, logProbabilities: [Double])>
 
     init(_ rules: [any LogitRule], after promptCount: Int, by sampler: Sampler) {
         (self.rules, self.promptCount) = (rules, promptCount)
-        state = Locked((sampler, 0))
+        state = Locked((sampler, []))
     }
 
-    /// The sum of the log-probabilities of the chosen tokens, among those that the rules allow and at a temperature of 1.
-    var logProbability: Double { state.withLock { $0.logProbability } }
+    /// The log-probabilities of the chosen tokens, among those that the rules allow and at a temperature of 1.
+    var logProbabilities: [Double] { state.withLock { $0.logProbabilities } }
 
     func choose(from logits: Span<Float>, after tokens: [Int64]) throws(AccelError) -> Int64 {
         var masked = logits.indices.map { logits[$0] }
@@ -23,7 +23,7 @@ final class TranscriptChooser: TokenChooser {
         let allowed = masked
         return try state.withLock { state throws(AccelError) in
             let token = try state.sampler.choose(from: allowed.span)
-            state.logProbability += Double(allowed[Int(token)]) - logSumExp(allowed.span)
+            state.logProbabilities.append(Double(allowed[Int(token)]) - logSumExp(allowed.span))
             return token
         }
     }

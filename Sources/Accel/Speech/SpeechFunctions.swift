@@ -13,6 +13,25 @@ struct SpeechFunctions: Sendable {
     /// F32[1, bands, frames], and F32[1, states, width].
     let features, hidden: Port
     let decoder: DecodingFunctions
+    /// The functions that tell where a text is spoken, from the shortest texts to the longest.
+    let aligners: [Aligner]
+
+    /// A function of the tokens of a text, I64[1, sequence], that returns the scores of heads, F32[1, heads, sequence, states].
+    struct Aligner: Sendable {
+        let function: FunctionDescription
+        let tokens, scores: Port
+
+        /// Nil for a function of something else.
+        init?(_ function: FunctionDescription, states: Int) {
+            guard function.role == .align, function.inputs.count == 1, let tokens = function.input(.tokens),
+                let scores = function.output(.alignment), tokens.elementType == .int64,
+                scores.elementType == .float32, scores.shape.rank == 4,
+                tokens.shape.dimensions == [1, scores.shape.dimensions[2]], scores.shape.dimensions[0] == 1,
+                scores.shape.dimensions[3] == states, scores.shape.count > 0
+            else { return nil }
+            (self.function, self.tokens, self.scores) = (function, tokens, scores)
+        }
+    }
     /// The features of the encoder's input.
     let extractor: LogMelSpectrogram
 
@@ -45,6 +64,9 @@ struct SpeechFunctions: Sendable {
         }
         (self.encoder, self.features, self.hidden, self.cross) = (encoder, features, hidden, cross)
         decoder = try DecodingFunctions(model, reading: cross.states)
+        aligners = model.functions.filter { Set($0.states).isSubset(of: cross.states) }
+            .compactMap { Aligner($0, states: hidden.shape.dimensions[1]) }
+            .sorted { $0.tokens.shape.count < $1.tokens.shape.count }
         do { extractor = try Self.extractor(model, features) } catch { throw AccelError(error, at: path) }
     }
 

@@ -77,7 +77,11 @@ actor Transcriber {
         }
         let parts = WindowParts(
             window.tokens, first: decoder.tokens.firstTimestamp, step: decoder.functions.framesPerState, length: length)
-        let segments = parts.parts.map { segment($0, of: window, within: features.frameCount) }.filter { segment in
+        let words =
+            options.findsWordTimes ? try await decoder.words(of: parts, in: window, spoken ?? detected, length) : []
+        let segments = parts.parts.enumerated().map { index, part in
+            segment(part, words.isEmpty ? [] : words[index], of: window, within: features.frameCount)
+        }.filter { segment in
             segment.start != segment.end && !segment.text.allSatisfy(\.isWhitespace)
         }
         waiting = segments[...]
@@ -90,18 +94,30 @@ actor Transcriber {
         Double(frames * decoder.functions.extractor.hop) / Double(decoder.functions.extractor.sampleRate)
     }
 
-    private func time(_ frame: Int, isEnd: Bool) -> Double {
-        spokenParts?.time(seconds(frame), isEnd: isEnd) ?? seconds(frame)
+    private func time(_ frame: Int, isEnd: Bool) -> Double { time(seconds(frame), isEnd: isEnd) }
+
+    private func time(_ seconds: Double, isEnd: Bool) -> Double {
+        spokenParts?.time(seconds, isEnd: isEnd) ?? seconds
+    }
+
+    /// Returns a word of the window with the times of the sound.
+    private func placed(_ word: TranscriptionSegment.Word) -> TranscriptionSegment.Word {
+        var word = word
+        word.start = time(seconds(position) + word.start, isEnd: false)
+        word.end = max(word.start, time(seconds(position) + word.end, isEnd: true))
+        return word
     }
 
     /// - Parameter frameCount: those of the sound. A text that begins in it ends in it: models take silence after it for speech.
     private func segment(
-        _ part: WindowParts.Part, of window: DecodedWindow, within frameCount: Int
+        _ part: WindowParts.Part, _ words: [TranscriptionSegment.Word], of window: DecodedWindow,
+        within frameCount: Int
     ) -> TranscriptionSegment {
         let (start, end) = (position + part.start, position + part.end)
         return TranscriptionSegment(
             start: time(start, isEnd: false), end: time(start < frameCount ? min(end, frameCount) : end, isEnd: true),
-            text: decoder.text(of: part.tokens), tokens: part.tokens, temperature: window.temperature,
+            text: decoder.text(of: part.tokens), tokens: part.tokens, words: words.map(placed),
+            temperature: window.temperature,
             meanLogProbability: window.meanLogProbability,
             compressionRatio: window.compressionRatio, noSpeechProbability: window.noSpeechProbability)
     }

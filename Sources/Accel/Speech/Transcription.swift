@@ -10,6 +10,8 @@ public struct TranscriptionSegment: Equatable, Sendable {
     public let text: String
     /// The tokens of the text, and those of times around it.
     public let tokens: [Int64]
+    /// The words with their times; empty unless they are asked for (`TranscriptionOptions.findsWordTimes`).
+    public let words: [Word]
     /// The temperature at which its window was decoded.
     public let temperature: Float
     /// The mean log-probability of the tokens of its window.
@@ -18,6 +20,16 @@ public struct TranscriptionSegment: Equatable, Sendable {
     public let compressionRatio: Double
     /// The probability that its window has no speech.
     public let noSpeechProbability: Float
+
+    /// A word with the marks around it.
+    public struct Word: Equatable, Sendable {
+        /// The text, with the white space before it.
+        public internal(set) var text: String
+        /// The times of its beginning and its end, in seconds.
+        public internal(set) var start, end: Double
+        /// The mean probability of its tokens, among those that the rules of transcripts allow.
+        public let probability: Double
+    }
 }
 
 /// The transcript of a sound, segment by segment. The features of the sound are computed when the first segment is asked for, and a window when

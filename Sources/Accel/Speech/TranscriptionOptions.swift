@@ -15,6 +15,8 @@ public struct TranscriptionOptions: Sendable {
     /// The parts of the sound that are transcribed, in seconds and in order, such as those of `AccelModel.speech`; nil for the whole sound. The
     /// model hears them one right after the other. Times of segments are those of the sound.
     public var spoken: [ClosedRange<Double>]?
+    /// Finds the time of each word, by a function that tells where the decoder attends to (`FunctionRole.align`).
+    public var findsWordTimes = false
     /// The temperatures at which a window is decoded, one after the other, until its text is accepted. At 0 each token is the likeliest one.
     /// If no text is accepted, the most probable one counts.
     public var temperatures: [Float] = [0, 0.2, 0.4, 0.6, 0.8, 1]

@@ -7,9 +7,9 @@ import AccelText
 struct WindowDecoder: Sendable {
     let functions: SpeechFunctions
     let tokens: SpeechTokens
-    private let tokenizer: Tokenizer
-    private let session: AccelSession
-    private let options: TranscriptionOptions
+    let tokenizer: Tokenizer
+    let session: AccelSession
+    let options: TranscriptionOptions
     private let rules: [any LogitRule]
 
     /// - Throws: as `AccelModel.transcribe`.
@@ -30,6 +30,12 @@ struct WindowDecoder: Sendable {
                 at: "\(path), generation_config.json")
         }
         try Self.check(options, tokens, path)
+        if options.findsWordTimes, functions.aligners.isEmpty {
+            var error = AccelError(
+                .unsupported, "no function tells where the words of a text are spoken", at: path)
+            error.reason = .noWordTimes
+            throw error
+        }
         self.options = options
         session = try model.makeSession()
         rules = [
@@ -99,8 +105,7 @@ struct WindowDecoder: Sendable {
         let start = StartChooser(noSpeech: tokens.noSpeech, languages: tokens.languages.values)
         _ = try await generated(before + [tokens.start], 1, by: start)
         let spoken = language ?? start.language.flatMap { token in tokens.languages.first { $0.value == token }?.key }
-        let asked = [spoken.flatMap { tokens.languages[$0] }, tokens.tasks[options.task.rawValue]].compactMap(\.self)
-        let prompt = before + [tokens.start] + asked
+        let prompt = before + beginning(in: spoken)
         var rejected: [DecodedWindow] = []
         for (index, temperature) in options.temperatures.enumerated() {
             let sampler = Sampler(
@@ -123,12 +128,15 @@ struct WindowDecoder: Sendable {
         let chooser = TranscriptChooser(rules, after: prompt.count, by: sampler)
         // Half of the positions are for the text before.
         var chosen = try await generated(prompt, max(functions.decoder.capacity / 2, 1), by: chooser)
+        let logProbabilities = chooser.logProbabilities
         if chosen.last == tokens.end { chosen.removeLast() }
         let text = text(of: chosen).trimmed
         do {
             return DecodedWindow(
-                tokens: chosen, text: text, temperature: temperature,
-                meanLogProbability: chooser.logProbability / Double(chosen.count + 1), noSpeechProbability: noSpeech,
+                tokens: chosen, logProbabilities: Array(logProbabilities.prefix(chosen.count)), text: text,
+                temperature: temperature,
+                meanLogProbability: logProbabilities.reduce(0, +) / Double(chosen.count + 1),
+                noSpeechProbability: noSpeech,
                 compressionRatio: try DecodedWindow.compressionRatio(of: text))
         } catch { throw AccelError(error, at: "a transcription") }
     }
@@ -144,6 +152,13 @@ struct WindowDecoder: Sendable {
             of: functions.cross.name,
             from: [functions.cross.inputs[0].name: try outputs[functions.hidden.name]],
             options: RunOptions(outputs: []))
+    }
+
+    /// The tokens that ask for the text of a window.
+    /// - Parameter language: the code of the spoken language.
+    func beginning(in language: String?) -> [Int64] {
+        let asked = [language.flatMap { tokens.languages[$0] }, tokens.tasks[options.task.rawValue]]
+        return [tokens.start] + asked.compactMap(\.self)
     }
 
     /// The end of the text before a window, as far as half of the positions hold it.

@@ -4,6 +4,8 @@ import AccelByteIO
 struct DecodedWindow: Equatable, Sendable {
     /// The tokens without the end.
     var tokens: [Int64]
+    /// The log-probability of each token.
+    var logProbabilities: [Double] = []
     /// The text of the tokens, without white space around it.
     var text: String
     var temperature: Float

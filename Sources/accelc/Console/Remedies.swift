@@ -69,6 +69,7 @@ enum Remedies {
         .exceedsProfile: { _ in "compress it more (--compress, --target-size), or give it smaller shapes (--shape)" },
         .fixedShapes: { _ in "leave --shape out" },
         .needsSamples: { _ in "give some with --calibrate FILE" },
+        .noWordTimes: { _ in "convert the model with --part all" },
         .noTokenLogits: { _ in "leave --logits out" },
         .strict: { _ in "without --strict it is a warning" },
         .undefinedField: { _ in "--ignore-config reads config.json without it" },

@@ -1,5 +1,6 @@
 import AccelByteIO
 import AccelConversion
+import AccelModelFamilies
 import AccelPackages
 import AccelPrograms
 import AccelWeightCompression
@@ -36,6 +37,7 @@ struct RunnablePackage {
         conversion.keepsQuantized = arguments[Self.compress] == nil
         // What a run needs is not known yet: long texts too, and several at once.
         conversion.takesAllUsualShapes = true
+        if SpeechOptions.format(arguments) == .words { conversion.parts = [FamilyModel.everyPart] }
         try self.init(converting: conversion, arguments, console)
     }
 

@@ -19,7 +19,8 @@ enum SpeechOptions {
         "the spoken language, e.g. en (default: detected in the first window)", needs: [.option("audio")])
     static let format = Option(
         "format", .words(TranscriptFormat.allCases.map(\.rawValue)), in: .format,
-        "the format of the transcript. srt and vtt are subtitles with times", default: TranscriptFormat.text.rawValue,
+        "the format of the transcript. srt and vtt are subtitles with times, words has a line for each word",
+        default: TranscriptFormat.text.rawValue,
         excludes: ["json"], needs: [.option("audio")])
 
     static let detector = Option(
@@ -28,6 +29,8 @@ enum SpeechOptions {
         needs: [.option("audio")], takes: PathKind.models)
 
     static let all = [audio, task, language, format, detector]
+
+    static func format(_ arguments: Arguments) -> TranscriptFormat? { arguments[format].flatMap(TranscriptFormat.init) }
 }
 
 /// A run that prints the text of a sound.
@@ -55,9 +58,10 @@ struct SpeechRun {
         if let model = detector?.model {
             options.spoken = try waiting { [sound] in try await model.speech(in: sound) }
         }
-        let transcription = try model.transcribe(sound, options)
-        let format = arguments[SpeechOptions.format].flatMap(TranscriptFormat.init) ?? .text
+        let format = SpeechOptions.format(arguments) ?? .text
         let isJSON = arguments.has(CommonOptions.json)
+        options.findsWordTimes = format == .words || isJSON && model.functions.contains { $0.role == .align }
+        let transcription = try model.transcribe(sound, options)
         if !isJSON { console.stream(format.beginning) }
         var segments: [TranscriptionSegment] = []
         while !console.isOutputLost, let segment = try next(of: transcription) {
@@ -105,6 +109,13 @@ struct SpeechRun {
                     [
                         "start": rounded(segment.start), "end": rounded(segment.end), "text": .string(segment.text),
                         "tokens": .array(segment.tokens.map { .integer($0) }),
+                        "words": .array(
+                            segment.words.map { word in
+                                [
+                                    "start": rounded(word.start), "end": rounded(word.end), "text": .string(word.text),
+                                    "probability": rounded(word.probability),
+                                ]
+                            }),
                         "temperature": rounded(Double(segment.temperature)),
                         "mean_log_probability": rounded(segment.meanLogProbability),
                         "compression_ratio": rounded(segment.compressionRatio),

@@ -9,6 +9,8 @@ enum TranscriptFormat: String, CaseIterable {
     case srt
     /// WebVTT subtitles (https://www.w3.org/TR/webvtt1/).
     case vtt
+    /// A line for each word: the times of its beginning and its end in seconds, and its text, with tabs between them.
+    case words
 
     /// The beginning of the file.
     var beginning: String { self == .vtt ? "WEBVTT\n\n" : "" }
@@ -19,6 +21,11 @@ enum TranscriptFormat: String, CaseIterable {
         let text = String(line.drop(while: \.isWhitespace))
         switch self {
         case .text: return "\(text)\n"
+        case .words:
+            return segment.words.map { word in
+                let text = word.text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                return "\(Text.decimals(word.start, 2))\t\(Text.decimals(word.end, 2))\t\(text)\n"
+            }.joined()
         case .srt:
             return
                 "\(number)\n\(Self.time(segment.start, ",")) --> \(Self.time(segment.end, ","))\n\(Self.cue(text))\n\n"

@@ -74,7 +74,7 @@ struct LogitRuleTests {
         for count in 1...2 {
             #expect(try chosen(by: chooser, logits, after: [5, 6]) == 2)
             // log(4 / 7) each.
-            #expect(abs(chooser.logProbability + Double(count) * 0.5596158) < 1e-6)
+            #expect(abs(chooser.logProbabilities.reduce(0, +) + Double(count) * 0.5596158) < 1e-6)
         }
         let first = TranscriptChooser([SuppressedFirstTokens(tokens: [3])], after: 2, by: Sampler(.greedy))
         #expect(try chosen(by: first, logits, after: [5, 6]) == 2)
