@@ -13,6 +13,8 @@ extension CoreMLExporter {
             "allow-fallback=\(choices.allowsFallback ? "yes" : "no")",
         ]
         if choices.longestAxis != CoreMLOptions.longestAxis { words.append("longest-axis=\(choices.longestAxis)") }
+        if choices.inputType == .float16 { words.append("inputs-as=float16") }
+        if choices.outputType == .float16 { words.append("outputs-as=float16") }
         return words.joined(separator: " ")
     }
 
@@ -39,7 +41,9 @@ extension CoreMLExporter {
             CoreMLOptions(
                 target: target, floatType: value("precision") == "float32" ? .float32 : .float16, layout: layout,
                 enumeratesShapes: value("shapes-as") == "enumerated", allowsFallback: value("allow-fallback") == "yes",
-                longestAxis: value("longest-axis").flatMap { Int($0) } ?? CoreMLOptions.longestAxis))
+                longestAxis: value("longest-axis").flatMap { Int($0) } ?? CoreMLOptions.longestAxis,
+                inputType: value("inputs-as") == "float16" ? .float16 : .float32,
+                outputType: value("outputs-as") == "float16" ? .float16 : .float32))
         guard self.text == text else { throw Unknown(reason: "\(Self.metadataKey) is \(quoted(text))") }
     }
 

@@ -29,7 +29,12 @@ public struct CoreMLExporter: Exporter {
         help:
             "the form of several shapes. They become functions (from iOS 18 on), or one function with enumerated shapes"
     )
-    public static let options = [target, precision, layout, shapes, fallback]
+    static let inputs = ExportOption(
+        "inputs-as", allowed: ["float32", "float16"], help: "the type of floating-point inputs")
+    static let outputs = ExportOption(
+        "outputs-as", allowed: ["float32", "float16"],
+        help: "the type of floating-point outputs. Core ML converts inputs to their types, and outputs to none")
+    public static let options = [target, precision, layout, shapes, inputs, outputs, fallback]
 
     let choices: CoreMLOptions
 
@@ -39,7 +44,9 @@ public struct CoreMLExporter: Exporter {
             floatType: values.word(Self.precision) == "float32" ? .float32 : .float16,
             layout: CoreMLOptions.Layout(rawValue: values.word(Self.layout)) ?? .plain,
             enumeratesShapes: values.word(Self.shapes) == "enumerated",
-            allowsFallback: values.has(Self.fallback))
+            allowsFallback: values.has(Self.fallback),
+            inputType: values.word(Self.inputs) == "float16" ? .float16 : .float32,
+            outputType: values.word(Self.outputs) == "float16" ? .float16 : .float32)
         if choices.layout == .ane, choices.floatType == .float32 {
             throw RequestError(
                 "the Neural Engine computes in float16", code: .unsupportedByFormat,

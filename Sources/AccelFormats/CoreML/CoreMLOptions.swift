@@ -16,6 +16,8 @@ struct CoreMLOptions: Sendable {
     static let longestAxis = 16384
     /// The limit for this package.
     var longestAxis = CoreMLOptions.longestAxis
+    /// The types of floating-point inputs and outputs: float32 or float16. States are float16 in any case.
+    var inputType = MILDataType.float32, outputType = MILDataType.float32
 
     /// Whether sums and norms are computed in float16 too, because the Neural Engine supports nothing else.
     var keepsHalves: Bool { layout == .ane && floatType == .float16 }

@@ -48,7 +48,8 @@ struct FunctionLowering {
             return builder.unique(isTaken ? output.name + CoreMLModel.outputSuffix : output.name)
         }
         for input in program.inputs {
-            let type = MILTensorType(outside(program.type(of: input.value).elementType), sizes(input.value, program))
+            let type = MILTensorType(
+                outside(program.type(of: input.value).elementType, options.inputType), sizes(input.value, program))
             let operand = MILOperand(name: builder.unique(input.name), type: type, isConstant: false)
             inputs.append(MILNamed(operand.name, .tensor(type)))
             interface.inputs.append(feature(operand.name, type, program.interface.inputs[input.name]))
@@ -75,7 +76,7 @@ struct FunctionLowering {
             lowering.builder.perform("write_state", ["input": .operand(state), "data": .operand(next)])
         }
         for (output, name) in zip(program.outputs, outputNames) {
-            let type = outside(program.type(of: output.value).elementType)
+            let type = outside(program.type(of: output.value).elementType, options.outputType)
             let role = program.interface.outputs[output.name]
             guard case .pieces(let pieces)? = sources[output.value] else {
                 let inner = try operand(output.value, sources, as: nil)
@@ -112,8 +113,10 @@ struct FunctionLowering {
         program.type(of: value).shape?.dimensions ?? []
     }
 
-    /// The type of inputs and outputs for applications: float32 for numbers, int32 for all others.
-    private func outside(_ type: ElementType) -> MILDataType { type == .float32 ? .float32 : .int32 }
+    /// The type of an input or output for applications: that of the options for numbers, int32 for all others.
+    private func outside(_ type: ElementType, _ float: MILDataType) -> MILDataType {
+        type == .float32 ? float : .int32
+    }
 
     private func inside(_ type: ElementType, _ float: MILDataType) -> MILDataType {
         switch type {
