@@ -101,7 +101,7 @@ let package = Package(
         layer("AccelPackages", over: ["AccelPrograms", "AccelWeightCompression", "CAccelKernelCode"]),
         layer(
             "AccelCPURuntime", over: ["AccelPrograms", "AccelWeightCompression", "CAccelKernels", "CAccelKernelCode"]),
-        layer("AccelModelFamilies", over: ["AccelPrograms"]),
+        layer("AccelModelFamilies", over: ["AccelPrograms", "AccelAudio"]),
         layer("AccelPrograms", over: ["AccelTensors", "AccelWeightCompression", "CAccelKernels"]),
         layer("AccelWeightCompression", over: ["AccelTensors", "CAccelKernels"]),
         layer("AccelTensors", over: ["AccelByteIO", "CAccelKernels"]),

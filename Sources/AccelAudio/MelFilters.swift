@@ -39,6 +39,16 @@ package struct MelFilters: Sendable {
         mel < 15 ? 200 * mel / 3 : 1000 * exp(log(6.4) / 27 * (mel - 15))
     }
 
+    /// Returns the weights of all bands, row by row: F32[bands, frequencies].
+    /// - Parameter frequencyCount: that of the initializer.
+    package func matrix(frequencyCount: Int) -> [Float] {
+        bands.flatMap { band -> [Float] in
+            let before = [Float](repeating: 0, count: band.first)
+            let after = [Float](repeating: 0, count: frequencyCount - band.first - band.weights.count)
+            return before + band.weights + after
+        }
+    }
+
     /// The energy of a band in eight spectra.
     @inline(__always)
     func energy(_ band: Int, _ power: UnsafePointer<Lanes>) -> Lanes {

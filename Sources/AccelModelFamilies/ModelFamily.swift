@@ -20,6 +20,9 @@ public protocol ModelFamily: Sendable {
     var parts: [String] { get }
     /// The parts to build if a request names none.
     var defaultParts: [String] { get }
+    /// Parts with the ports of another runtime, which defines them by name, shape and type. A request builds them by name only: they
+    /// are not among `parts`, and their ports may be opaque.
+    var contractParts: [String] { get }
     /// Fields of config.json without effect on the programs, in addition to `[InertFields].common`. Of the fields that the family
     /// neither reads nor lists, those that the model's class defines are rejected unless they have its default (`ConfigurationClass`).
     static var inertFields: [InertFields] { get }
@@ -69,6 +72,9 @@ extension ModelFamily {
     public static func recognizes(_ configuration: JSONField) -> Bool { false }
     public var parts: [String] { ["model"] }
     public var defaultParts: [String] { parts }
+    public var contractParts: [String] { [] }
+    /// All parts that a request may name.
+    package var nameableParts: [String] { parts + contractParts }
     public static var nestedConfigurations: [String] { [] }
     public static var buildsSentencePooling: Bool { false }
 
@@ -106,7 +112,7 @@ extension ModelFamily {
         allowsIdlePatterns: Bool = false, standsInForMissing: Bool = false
     ) throws -> FamilyModel {
         let parts = parts == [FamilyModel.everyPart] ? self.parts : parts
-        for part in parts where !self.parts.contains(part) {
+        for part in parts where !nameableParts.contains(part) {
             throw RequestError("unknown part \"\(part)\" (the model has: \(self.parts.joined(separator: ", ")))")
         }
         try checkpoint.rejectIncompleteWeights()
@@ -120,11 +126,11 @@ extension ModelFamily {
             names.leftOutHead = stated
             names.remark("this is the base model of \(stated), without its head")
         }
-        let wanted = parts.isEmpty ? defaultParts : self.parts.filter(parts.contains)
+        let wanted = parts.isEmpty ? defaultParts : nameableParts.filter(parts.contains)
         let programs: [Program]
         do {
             programs = try self.programs(for: checkpoint, parts: wanted, names: &names)
-                .checkingInterfaces(parts: self.parts)
+                .checkingInterfaces(parts: self.parts, allowingOpaque: contractParts)
         } catch let error as any ReportedError {
             try checkpoint.configuration.rejectMisspelt(Self.listedFields)
             throw (error as? FormatError).flatMap(names.rejection) ?? error

@@ -105,7 +105,7 @@ public struct HuggingFaceModel: CheckpointSource {
     ) throws -> SourceModel {
         let family = try family
         // In a comparison the other model may lack parts: that is a difference, not an error.
-        let asked = allowsIdlePatterns ? parts.filter(family.parts.contains) : parts
+        let asked = allowsIdlePatterns ? parts.filter(family.nameableParts.contains) : parts
         return SourceModel(
             try family.model(
                 for: checkpoint, parts: asked, ignoredTensors: ignoredTensors, allowsIdlePatterns: allowsIdlePatterns),

@@ -15,6 +15,7 @@ import AccelTensors
 ///   to which it writes the block.
 /// - `aligner`, which is built where it is asked for: `decoder_input_ids` I64[batch, sequence], a whole text, and the states `cross_k.N` and
 ///   `cross_v.N` -> `alignment` F32[batch, heads, sequence, (frames+1)/2], the scores of the alignment heads before the softmax.
+/// - `MelSpectrogram`, `AudioEncoder` and `TextDecoder`, built by name, with the ports of WhisperKit (`WhisperGraph+WhisperKit.swift`).
 struct Whisper: ModelFamily {
     static let version = 4
     static let modelTypes = ["whisper"]
@@ -27,6 +28,7 @@ struct Whisper: ModelFamily {
         ]
     let parts = ["encoder", "cross_kv", "decoder", "aligner"]
     let defaultParts = ["encoder", "cross_kv", "decoder"]
+    let contractParts = WhisperGraph.whisperKitParts
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let config = try WhisperConfiguration(checkpoint.configuration, of: Self.architectures)
@@ -48,6 +50,9 @@ struct Whisper: ModelFamily {
             case "encoder": try graph.encoder()
             case "cross_kv": try graph.crossKeysAndValues()
             case "aligner": try graph.aligner(try AlignmentHeads(of: checkpoint, config))
+            case "MelSpectrogram": try graph.melSpectrogram()
+            case "AudioEncoder": try graph.audioEncoder()
+            case "TextDecoder": try graph.textDecoder(try AlignmentHeads.listed(by: checkpoint, config))
             default: try graph.decoder()
             }
             names = graph.layers.names

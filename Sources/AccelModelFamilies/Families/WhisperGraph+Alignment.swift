@@ -7,23 +7,33 @@ struct AlignmentHeads {
     /// In the order of the file.
     let heads: [(layer: Int, head: Int)]
 
-    /// Reads `alignment_heads` of generation_config.json, else of config.json. Without a list all heads of the later half of the layers
-    /// count, as in OpenAI's code.
-    /// - Throws: `FormatError` for a list that is empty or names other heads than the decoder's.
+    /// The heads that the checkpoint lists, or all heads of the later half of the layers, as in OpenAI's code.
+    /// - Throws: `FormatError` as `listed(by:_:)` does.
     init(of checkpoint: Checkpoint, _ config: WhisperConfiguration) throws {
+        let (layers, count) = (config.decoder.layers, config.decoder.heads)
+        self =
+            try Self.listed(by: checkpoint, config)
+            ?? AlignmentHeads(heads: (layers / 2..<layers).flatMap { layer in (0..<count).map { (layer, $0) } })
+    }
+
+    private init(heads: [(layer: Int, head: Int)]) { self.heads = heads }
+
+    /// Reads `alignment_heads` of generation_config.json, else of config.json; nil if neither has a list.
+    /// - Throws: `FormatError` for a list that is empty or names other heads than the decoder's.
+    static func listed(by checkpoint: Checkpoint, _ config: WhisperConfiguration) throws -> AlignmentHeads? {
         let (layers, count) = (config.decoder.layers, config.decoder.heads)
         let fields = [try checkpoint.document("generation_config.json"), checkpoint.configuration]
         guard let field = fields.compactMap({ $0?["alignment_heads"] }).first(where: { $0.exists && $0.value != .null })
-        else {
-            heads = (layers / 2..<layers).flatMap { layer in (0..<count).map { (layer, $0) } }
-            return
-        }
-        heads = try field.array().map { pair in
+        else { return nil }
+        let heads = try field.array().map { pair in
             let numbers = try pair.array()
             guard numbers.count == 2 else { throw pair.error("expected a layer and a head") }
-            return (try numbers[0].int(in: 0...layers - 1), try numbers[1].int(in: 0...count - 1))
+            return (
+                layer: try numbers[0].int(in: 0...layers - 1), head: try numbers[1].int(in: 0...count - 1)
+            )
         }
         guard !heads.isEmpty else { throw field.error("expected one or more pairs of a layer and a head") }
+        return AlignmentHeads(heads: heads)
     }
 }
 
@@ -53,14 +63,7 @@ extension WhisperGraph {
             let query = try heads("\(name).encoder_attn.q_proj", normal, stack.heads)
             let (keyPart, valuePart) = (Self.halves[0], Self.halves[1])
             let keys = crossState(keyPart, layer: index)
-            if seesSound {
-                scores[index] = try layers.in("\(name).encoder_attn") { layers in
-                    let scale = layers.builder.literal(1 / Float(width / stack.heads).squareRoot())
-                    return try layers.apply(
-                        MatMul(), try layers.apply(Multiply(), query, scale),
-                        try layers.apply(Transpose([0, 1, 3, 2]), keys))
-                }
-            }
+            if seesSound { scores[index] = try crossScores("\(name).encoder_attn", query, keys) }
             guard index < last else { break }
             let mixed = try attend(
                 "\(name).encoder_attn", [query, keys, crossState(valuePart, layer: index)], stack.heads)
@@ -78,5 +81,15 @@ extension WhisperGraph {
             return own.count == 1 ? own[0] : try layers.builder.apply(Concat(axis: 1), own)
         }
         layers.builder.output("alignment", chosen, .alignment)
+    }
+
+    /// Returns the scaled products of queries and keys, F32[batch, heads, length, states].
+    mutating func crossScores(_ name: String, _ query: Value, _ keys: Value) throws -> Value {
+        let (width, count) = (config.width, config.decoder.heads)
+        return try layers.in(name) { layers in
+            let scale = layers.builder.literal(1 / Float(width / count).squareRoot())
+            return try layers.apply(
+                MatMul(), try layers.apply(Multiply(), query, scale), try layers.apply(Transpose([0, 1, 3, 2]), keys))
+        }
     }
 }

@@ -22,6 +22,8 @@ struct WhisperGraph {
             Program.FreeDimension("batch", usual: [1]),
             Program.FreeDimension("frames", usual: [frames], maximum: frames, remarks: [shorter]),
         ]
+        // The sound of one window.
+        if part == "MelSpectrogram" { dimensions.removeFirst() }
         if part == "decoder" {
             let positions = config.targetPositions
             // One function for the prefill, and one for the decode step.
@@ -42,6 +44,7 @@ struct WhisperGraph {
             case "encoder": .encode
             case "cross_kv": .crossKeysAndValues
             case "aligner": .align
+            case _ where WhisperGraph.whisperKitParts.contains(part): .block
             default: .decode
             }
         self.config = config
@@ -49,10 +52,15 @@ struct WhisperGraph {
     }
 
     mutating func encoder() throws {
-        let (width, stack) = (config.width, config.encoder)
         let features = layers.builder.input(
             "input_features", TensorType(.float32, ["batch", .fixed(config.mels), "frames"]),
             .melFeatures(Role.MelParameters(bands: config.mels, rate: 16_000, window: 400, hop: 160)))
+        layers.builder.output("last_hidden_state", try hiddenStates(of: features), .hiddenStates)
+    }
+
+    /// Returns the encoder's hidden states F32[batch, (frames+1)/2, width] of features F32[batch, mels, frames].
+    mutating func hiddenStates(of features: Value) throws -> Value {
+        let (width, stack) = (config.width, config.encoder)
         var x = features
         for (name, inputs, stride) in [("encoder.conv1", config.mels, 1), ("encoder.conv2", width, 2)] {
             let window = Window(stride: stride, padding: 1)
@@ -75,9 +83,7 @@ struct WhisperGraph {
             }
             x = try feedForward(name, x, stack.intermediate)
         }
-        layers.builder.output(
-            "last_hidden_state", try layers.layerNorm("encoder.layer_norm", x, width: width, epsilon: Self.epsilon),
-            .hiddenStates)
+        return try layers.layerNorm("encoder.layer_norm", x, width: width, epsilon: Self.epsilon)
     }
 
     mutating func crossKeysAndValues() throws {
@@ -87,14 +93,18 @@ struct WhisperGraph {
         for index in 0..<config.decoder.layers {
             let name = "decoder.layers.\(index).encoder_attn"
             for (letter, half) in Self.halves {
-                let made = try heads(
-                    "\(name).\(letter)_proj", hidden, config.decoder.heads, isBiased: half == .values)
+                let made = try crossHeads("\(name).\(letter)_proj", hidden, half)
                 let (state, role) = ("cross_\(letter).\(index)", Role.crossAttention(half, layer: index))
                 _ = layers.builder.state(state, layers.builder.type(of: made), role)
                 layers.builder.update(state, to: made)
                 layers.builder.output(state, made, role)
             }
         }
+    }
+
+    /// Returns the keys or values of the encoder's hidden states, F32[batch, heads, states, head width].
+    mutating func crossHeads(_ name: String, _ hidden: Value, _ half: Role.AttentionHalf) throws -> Value {
+        try heads(name, hidden, config.decoder.heads, isBiased: half == .values)
     }
 
     mutating func decoder() throws {
@@ -106,7 +116,7 @@ struct WhisperGraph {
             var positions = try DecoderPositions(position: position, in: &layers)
             return (try positions.rows(in: &layers), try positions.mask(window: nil, in: &layers))
         }
-        layers.names.tie(head: Self.head, words: Self.words, isTied: config.tiesHead && !config.isBare)
+        tieHead()
         var x = try embedded(tokens, at: rows)
         for index in 0..<stack.layers {
             let name = "decoder.layers.\(index)"
@@ -128,10 +138,19 @@ struct WhisperGraph {
         }
         let normal = try layers.layerNorm("decoder.layer_norm", x, width: width, epsilon: Self.epsilon)
         if config.isBare { return layers.builder.output("last_hidden_state", normal, .hiddenStates) }
+        layers.builder.output("logits", try logits(of: normal), .logits(over: .vocabulary))
+    }
+
+    /// Lets the table of words stand for the head of a model that ties them.
+    mutating func tieHead() {
+        layers.names.tie(head: Self.head, words: Self.words, isTied: config.tiesHead && !config.isBare)
+    }
+
+    /// Returns the scores of the vocabulary, F32[batch, length, vocabulary].
+    mutating func logits(of normal: Value) throws -> Value {
         let head = layers.names.head(Self.head, words: Self.words, isTied: config.tiesHead)
-        let weight = try layers.weight(head, [config.vocabulary, width])
-        layers.builder.output(
-            "logits", try layers.in("proj_out") { try $0.apply(Linear(), normal, weight) }, .logits(over: .vocabulary))
+        let weight = try layers.weight(head, [config.vocabulary, config.width])
+        return try layers.in("proj_out") { try $0.apply(Linear(), normal, weight) }
     }
 
     /// The decoder's embeddings of tokens, F32[batch, length, width].

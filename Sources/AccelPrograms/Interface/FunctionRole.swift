@@ -36,7 +36,7 @@ public struct FunctionRole: RawRepresentable, Hashable, Sendable, CustomStringCo
     public static let excite = FunctionRole(rawValue: "excite")
     /// Computes audio from features or codes.
     public static let vocoder = FunctionRole(rawValue: "vocoder")
-    /// A part of a model by itself, for tests.
+    /// A part of a model by itself, for tests, and for runtimes that know its ports by their names.
     public static let block = FunctionRole(rawValue: "block")
 
     /// Every role of a frozen function.

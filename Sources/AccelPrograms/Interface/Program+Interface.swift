@@ -77,15 +77,20 @@ extension Program {
 
 extension [Program] {
     /// Checks the duties of every family: a role for each part and port, and links to outputs of the same type.
-    /// - Parameter parts: all parts that the family can build. Links to parts that are not built are removed.
+    /// - Parameters:
+    ///   - parts: all parts that the family can build. Links to parts that are not built are removed.
+    ///   - contractParts: parts whose ports may be opaque, because another runtime defines them.
     /// - Returns: The programs, with links among each other only.
     /// - Throws: `ShapeError` naming the part and the port.
-    public func checkingInterfaces(parts: [String]) throws -> [Program] {
+    public func checkingInterfaces(
+        parts: [String], allowingOpaque contractParts: [String] = []
+    ) throws -> [Program] {
         try map { program in
             if program.interface.role == .opaque {
                 throw ShapeError(operator: "part \"\(program.name)\"", reason: "has no role")
             }
-            for port in program.ports where program.interface.role(of: port).kind == .opaque {
+            let isContract = contractParts.contains(program.name)
+            for port in program.ports where !isContract && program.interface.role(of: port).kind == .opaque {
                 throw ShapeError(
                     operator: "\(port.subject) of the part \"\(program.name)\"", reason: "has no role")
             }
