@@ -24,12 +24,13 @@ enum ExportCommand: Command {
             takes: PathKind.models)
     ]
     static let options =
-        [format, output] + exporterOptions + ConversionArguments.options
+        [format, output, contract] + exporterOptions + ConversionArguments.options
         + CacheChoice.options + [CommonOptions.json]
     static let examples = [
         "accelc export all-MiniLM-L6-v2 -o minilm.mlpackage",
         "accelc export all-MiniLM-L6-v2 --shape batch=1,sequence=128 --layout ane -o minilm.mlpackage",
         "accelc export Qwen3-0.6B --format gguf --compress q4_k_m -o qwen3-gguf",
+        "accelc export whisper-base --format coreml --contract whisperkit -o openai_whisper-base",
     ]
     static let subjects = ["all schemes"]
     static var details: String { ConversionArguments.schemes }
@@ -90,6 +91,9 @@ enum ExportCommand: Command {
             choices = choices.setting(choice.option, to: choice.word)
             conversion.recipe = try Recipe(scheme: "float16")
         }
+        if let contract = contract(arguments) {
+            return try run(contract, conversion, choices, to: output, settings, console)
+        }
         let made = try ModelExport(of: conversion, to: type, choices: choices)
             .export(to: output, settings, emit: ConversionConsole(console).show)
         let (report, outcome) = (made.report, made.cache)
@@ -120,6 +124,7 @@ enum ExportCommand: Command {
 extension ExportCommand {
     /// The kind of the file or folder that is written.
     private static func outputKind(_ arguments: Arguments) throws -> OutputKind {
+        if let contract = contract(arguments) { return contract.output }
         let type = try exporter(arguments)
         return type.singleFile(for: try arguments.required(output))?.kind ?? type.output
     }
