@@ -212,6 +212,12 @@ extension OptionEffect {
                 "export \(bert) --shape batch=1,sequence=5 --format coreml -o q.mlpackage [ --shapes-as enumerated ]"
             ),
             (
+                "inputs-as",
+                "export clip --part vision --shape-from clip/golden.safetensors --format coreml -o q.mlpackage [ --inputs-as float16 ]"
+            ),
+            ("outputs-as", "export p.accelpkg --format coreml -o q.mlpackage [ --outputs-as float16 ]"),
+            ("contract", "export whisper --format coreml -o q [ --contract whisperkit ]"),
+            (
                 "allow-fallback",
                 "export \(bert) --compress outliers:share=0.01+int8 --format coreml -o q.mlpackage [ --allow-fallback ]"
             ),

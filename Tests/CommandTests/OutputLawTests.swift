@@ -91,7 +91,9 @@ struct OutputLawTests {
                     try FileManager.default.removeItem(at: file)
                     try edit.write(to: file)
                     // White space at the end of a JSON document is no change of it.
-                    if edit.count > content.count, ["front.json", "runs.json", "Manifest.json"].contains(name) {
+                    if edit.count > content.count,
+                        ["front.json", "runs.json", "Manifest.json", "contract.json"].contains(name)
+                    {
                         continue
                     }
                     try rejected(sample, "\(folder)/out", in: folder, "\(name) is edited")
@@ -99,7 +101,7 @@ struct OutputLawTests {
                 try content.write(to: file)
             }
             // The mark of what it is, damaged.
-            let marks = ["manifest.json", "Manifest.json", "runs.json", "front.json"].map {
+            let marks = ["manifest.json", "Manifest.json", "runs.json", "front.json", "contract.json"].map {
                 URL(filePath: "\(folder)/out/\($0)")
             }
             let mark = try #require(marks.first { FileManager.default.fileExists(atPath: $0.path) })
@@ -124,7 +126,10 @@ struct OutputLawTests {
             try FileManager.default.createDirectory(atPath: "\(folder)/empty", withIntermediateDirectories: true)
             // As a package of another tool may look.
             try FileManager.default.createDirectory(atPath: "\(folder)/other", withIntermediateDirectories: true)
-            for name in ["manifest.json", "graph.bin", "Manifest.json", "runs.json", "front.json", "recipe.json"] {
+            for name in [
+                "manifest.json", "graph.bin", "Manifest.json", "runs.json", "front.json", "recipe.json",
+                "contract.json",
+            ] {
                 try Data("{}".utf8).write(to: URL(filePath: "\(folder)/other/\(name)"))
             }
             for (name, target) in [

@@ -47,6 +47,9 @@ enum OutputSamples {
             OutputSample("convert", "output", "\(digits) --zip -o @", kind: "p.zip"),
             OutputSample("convert", "plan", "\(target) -o %new.accelpkg --plan @", kind: "plan"),
             OutputSample("export", "output", "\(digits) --format coreml -o @", kind: "x.mlpackage"),
+            OutputSample(
+                "export", "output", "%whisper --format coreml --contract whisperkit --no-cache -q -o @",
+                kind: "whisperkit"),
             OutputSample("export", "plan", "\(target) --format coreml -o %new.mlpackage --plan @", kind: "plan"),
             OutputSample(
                 "verify", "report", "%p.accelpkg --golden %bert/golden.safetensors -q --report @", kind: "report.json"),
@@ -73,7 +76,8 @@ enum OutputSamples {
 
     /// Outputs, by the names that `OutputSample.kind` uses, in the order in which they can be made.
     static let kinds = [
-        "p.accelpkg", "p.zip", "x.mlpackage", "plan", "report.json", "page.html", "runs", "outputs.safetensors",
+        "p.accelpkg", "p.zip", "x.mlpackage", "whisperkit", "plan", "report.json", "page.html", "runs",
+        "outputs.safetensors",
         "states.safetensors", "trace.json", "weights.safetensors", "imatrix.gguf", "p.accelpkg.sig",
         "p.accelpkg.oms.sig",
     ].filter { kind in all.contains { $0.kind == kind } }
@@ -81,6 +85,7 @@ enum OutputSamples {
     static let folder = SharedFolder { folder in
         try FileManager.default.copyItem(atPath: Fixtures.path("digits"), toPath: "\(folder)/digits")
         try FileManager.default.copyItem(atPath: Fixtures.path("bert_base"), toPath: "\(folder)/bert")
+        try FileManager.default.copyItem(atPath: Fixtures.path("whisper_small"), toPath: "\(folder)/whisper")
         if kinds.contains("p.accelpkg.sig") {
             try run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "key"], in: folder)
             try run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "key.pem"], in: folder)
