@@ -1,11 +1,12 @@
 import CAccelZlib
 
-/// The checksum and the raw deflate streams of zlib.
+/// The checksum, and the raw and the wrapped deflate streams of zlib.
 package enum Deflate {
     /// zlib counts in 32 bits, so larger content is processed in parts.
     private static let partBytes = 1 << 30
 
-    static func checksum(of view: ByteView) -> UInt32 {
+    /// Returns the CRC-32 of some bytes, as zip and PNG have it.
+    package static func checksum(of view: ByteView) -> UInt32 {
         view.withBytes { bytes in
             var checksum: UInt = 0
             var rest = bytes[...]
@@ -60,29 +61,47 @@ package enum Deflate {
 
     /// Decompresses `view`; nil unless it is one complete stream of exactly `size` bytes.
     static func decompress(_ view: ByteView, size: Int) -> ByteView? {
+        guard let (content, unread) = inflated([view], windowBits: -15, size: size), unread == 0 else { return nil }
+        return content
+    }
+
+    /// Decompresses a zlib stream (RFC 1950) that lies in several parts, and compares its checksum. Bytes behind the stream are ignored.
+    /// - Returns: nil unless the stream is complete and has exactly `size` bytes.
+    package static func decompress(zlib parts: [ByteView], size: Int) -> ByteView? {
+        inflated(parts, windowBits: 15, size: size)?.content
+    }
+
+    /// - Parameter windowBits: as zlib has it; negative for a raw stream.
+    private static func inflated(
+        _ parts: [ByteView], windowBits: Int32, size: Int
+    ) -> (content: ByteView, unread: Int)? {
         var stream = z_stream()
-        guard inflateInit2_(&stream, -15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else { return nil }
+        guard inflateInit2_(&stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+            return nil
+        }
         defer { inflateEnd(&stream) }
         // One byte more than expected, to detect a longer stream.
         let output = ByteBuffer(count: size + 1)
-        let status = view.withBytes { bytes in
-            var input = bytes[...]
-            var remaining = output.bytes[...]
-            var status = Z_OK
-            while status == Z_OK {
-                let part = UnsafeRawBufferPointer(rebasing: input.prefix(partBytes))
-                let target = UnsafeMutableRawBufferPointer(rebasing: remaining.prefix(partBytes))
-                guard !part.isEmpty, !target.isEmpty else { return Z_BUF_ERROR }
-                stream.next_in = part.assumingMemoryBound(to: UInt8.self).baseAddress
-                stream.avail_in = UInt32(part.count)
-                stream.next_out = target.assumingMemoryBound(to: UInt8.self).baseAddress
-                stream.avail_out = UInt32(target.count)
-                status = inflate(&stream, Z_NO_FLUSH)
-                input = input.dropFirst(part.count - Int(stream.avail_in))
-                remaining = remaining.dropFirst(target.count - Int(stream.avail_out))
+        var remaining = output.bytes[...]
+        var (status, unread) = (Z_OK, 0)
+        for part in parts {
+            unread += part.withBytes { bytes in
+                var input = bytes[...]
+                while status == Z_OK, !input.isEmpty, !remaining.isEmpty {
+                    let source = UnsafeRawBufferPointer(rebasing: input.prefix(partBytes))
+                    let target = UnsafeMutableRawBufferPointer(rebasing: remaining.prefix(partBytes))
+                    stream.next_in = source.assumingMemoryBound(to: UInt8.self).baseAddress
+                    stream.avail_in = UInt32(source.count)
+                    stream.next_out = target.assumingMemoryBound(to: UInt8.self).baseAddress
+                    stream.avail_out = UInt32(target.count)
+                    status = inflate(&stream, Z_NO_FLUSH)
+                    input = input.dropFirst(source.count - Int(stream.avail_in))
+                    remaining = remaining.dropFirst(target.count - Int(stream.avail_out))
+                }
+                return input.count
             }
-            return status == Z_STREAM_END && input.isEmpty && remaining.count == 1 ? Z_STREAM_END : Z_BUF_ERROR
         }
-        return status == Z_STREAM_END ? ByteView(output)[0..<size] : nil
+        guard status == Z_STREAM_END, remaining.count == 1 else { return nil }
+        return (ByteView(output)[0..<size], unread)
     }
 }
