@@ -15,8 +15,8 @@ let testLibraries = ["TestSupport", "BackendConformance", "CCalls", "HubTestSupp
 let isTestBuild = Context.environment["ACCELC_TESTS"] != nil
 let computingLayers = [
     "AccelByteIO", "AccelTensors", "AccelWeightCompression", "AccelPrograms", "AccelCPURuntime", "AccelVerification",
-    "AccelChatTemplates", "AccelText", "AccelAudio", "TestSupport", "CKernelsTests", "WeightCompressionTests",
-    "RuntimeTests",
+    "AccelChatTemplates", "AccelText", "AccelAudio", "AccelImages", "TestSupport", "CKernelsTests",
+    "WeightCompressionTests", "RuntimeTests",
 ]
 let optimisedC: [CSetting] = isTestBuild ? [.unsafeFlags(["-O1"])] : []
 
@@ -105,8 +105,11 @@ let package = Package(
         layer("AccelPrograms", over: ["AccelTensors", "AccelWeightCompression", "CAccelKernels"]),
         layer("AccelWeightCompression", over: ["AccelTensors", "CAccelKernels"]),
         layer("AccelTensors", over: ["AccelByteIO", "CAccelKernels"]),
-        layer("AccelFrontEnds", over: ["AccelText", "AccelChatTemplates", "AccelAudio", "AccelByteIO"]),
+        layer(
+            "AccelFrontEnds",
+            over: ["AccelText", "AccelChatTemplates", "AccelAudio", "AccelImages", "AccelByteIO"]),
         layer("AccelAudio", over: ["AccelByteIO", "AccelPlatform"]),
+        layer("AccelImages", over: ["AccelByteIO", "AccelPlatform"]),
         layer("AccelChatTemplates", over: ["AccelByteIO", "AccelPlatform"]),
         layer("AccelText", over: ["AccelByteIO", "CAccelUnicode"]),
         .target(name: "CAccelUnicode", cSettings: optimisedC),
@@ -135,6 +138,7 @@ let package = Package(
         layer("TextTool", over: ["AccelText", "TextGoldens"], kind: .executable),
         layer("TextGoldens", over: ["AccelText"]),
         layer("AudioTests", over: ["AccelAudio", "AccelFrontEnds", "AccelTensors", "TestSupport"], kind: .test),
+        layer("ImageTests", over: ["AccelImages", "AccelFrontEnds", "AccelTensors", "TestSupport"], kind: .test),
         layer("TextTests", over: ["AccelText", "TextGoldens"], kind: .test),
         layer("HubTool", over: ["AccelHub", "AccelHostTools", "HubTestSupport"], kind: .executable),
         layer("HubTestSupport", over: ["AccelHub"]),
@@ -199,7 +203,7 @@ if Context.environment["ACCELC_FUZZ"] != nil {
         "FuzzTargets",
         over: [
             "AccelCalibration", "AccelCPURuntime", "AccelPackages", "AccelFormats", "AccelModelFamilies", "AccelText",
-            "AccelAudio", "CCalls",
+            "AccelAudio", "AccelImages", "CCalls",
             "TestSupport", "TextGoldens",
         ])
     fuzz.path = "Tests/Fuzz"

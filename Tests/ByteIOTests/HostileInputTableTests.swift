@@ -19,6 +19,7 @@ struct HostileInputTableTests {
         ("Quantized layers in safetensors files", Attack.quantized),
         ("Adapters of a small model", Attack.adapters),
         ("WAVE and AIFF files", Attack.sounds),
+        ("PNG and JPEG files", Attack.pictures),
         ("SSH signatures", Attack.sshSignatures),
     ]
 

@@ -1,0 +1,238 @@
+"""Makes Tests/Fixtures/images: picture files with the pixels that Pillow reads, and goldens of its resizing and of transformers.
+
+usage: fixtures_images.py       (wants numpy, Pillow 13 or later, torch and transformers)
+- `png/*`: each colour type and bit depth, plain and interlaced, by a writer of this script, because Pillow writes few of them.
+- `jpeg/*`: by Pillow; factors of sampling that it does not write are edited into its files, whose pixels are then shuffled.
+- `photo.png`, `photo.jpg`, `tall.png`, `tiny.png`: the pictures that are resized and run.
+- `goldens.json`: the size and the CRC-32 of the pixels of each file; of `photo.png` and others at other sizes; of the bytes and the float32
+  values that image processors make; and the outputs of models of Tests/Fixtures for two pictures.
+"""
+
+import io
+import json
+import pathlib
+import random
+import struct
+import warnings
+import zlib
+
+import numpy
+import torch
+import transformers
+from PIL import Image
+
+FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures"
+FOLDER = FIXTURES / "images"
+ADAM7 = [(0, 8, 0, 8), (4, 8, 0, 8), (0, 4, 4, 8), (2, 4, 0, 4), (0, 2, 2, 4), (1, 2, 0, 2), (0, 1, 1, 2)]
+SAMPLES = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+COLORS = {0: "gray", 2: "rgb", 3: "palette", 4: "grayalpha", 6: "rgba"}
+
+
+def photo(width, height):
+    y, x = numpy.mgrid[0:height, 0:width]
+    planes = [128 + 90 * numpy.sin(x / 5 + y / 11), (5 * x + 3 * y) % 256, 128 + 100 * numpy.cos(x * y / 37)]
+    noise = numpy.random.default_rng(width).normal(0, 18, (height, width, 3))
+    return Image.fromarray(numpy.clip(numpy.stack(planes, -1) + noise, 0, 255).astype(numpy.uint8))
+
+
+def golden(pixels):
+    pixels = numpy.ascontiguousarray(pixels)
+    return {"height": pixels.shape[0], "width": pixels.shape[1], "crc": zlib.crc32(pixels.tobytes())}
+
+
+def chunk(name, content):
+    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+
+def filtered(rows, distance, draw):
+    """The rows with filters that are drawn."""
+    made, above = b"", bytes(len(rows[0]))
+    for row in rows:
+        kind, line = draw.randrange(5), bytearray()
+        for index, value in enumerate(row):
+            a = row[index - distance] if index >= distance else 0
+            b, c = above[index], above[index - distance] if index >= distance else 0
+            nearest = min((abs(b - c), 0, a), (abs(a - c), 1, b), (abs(a + b - 2 * c), 2, c))[2]
+            line.append((value - [0, a, b, (a + b) // 2, nearest][kind]) & 255)
+        made += bytes([kind]) + bytes(line)
+        above = row
+    return made
+
+
+def png(width, height, depth, color, interlaced):
+    draw = random.Random(f"{depth} {color} {interlaced}")
+    # Some colours of the palette are missing.
+    values = min(1 << depth, 200) if color == 3 else 1 << depth
+    pixels = [[[draw.randrange(values) for _ in range(SAMPLES[color])] for _ in range(width)] for _ in range(height)]
+    if (color, depth) == (0, 16):
+        pixels = [[[value[0] >> draw.choice([0, 8])] for value in row] for row in pixels]
+
+    def packed(row):
+        bits = "".join(format(sample, f"0{depth}b") for pixel in row for sample in pixel)
+        bits += "0" * (-len(bits) % 8)
+        return bytes(int(bits[index : index + 8], 2) for index in range(0, len(bits), 8))
+
+    data = b""
+    for x, columns, y, rows in ADAM7 if interlaced else [(0, 1, 0, 1)]:
+        lines = [packed(row[x::columns]) for row in pixels[y::rows]]
+        if lines and lines[0]:
+            data += filtered(lines, max(1, SAMPLES[color] * depth // 8), draw)
+    data = zlib.compress(data, 9)
+    extra = chunk(b"gAMA", struct.pack(">I", 100000))
+    if color == 3:
+        extra += chunk(b"PLTE", bytes(draw.randrange(256) for _ in range(3 * min(1 << depth, 150))))
+        extra += chunk(b"tRNS", bytes([0, 128]))
+    head = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, interlaced)
+    parts = [chunk(b"IDAT", data[:20]), chunk(b"IDAT", b""), chunk(b"IDAT", data[20:])]
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + extra + b"".join(parts) + chunk(b"IEND", b"")
+
+
+def sampled(content, factors, size):
+    """The file with other sampling factors of the first component and another size, which has as many units."""
+    content = bytearray(content)
+    start = next(index for index in range(len(content)) if content[index] == 0xFF and content[index + 1] in (0xC0, 0xC2))
+    content[start + 11] = factors
+    content[start + 5 : start + 9] = struct.pack(">HH", size[1], size[0])
+    return bytes(content)
+
+
+def jpeg(picture, **options):
+    content = io.BytesIO()
+    picture.save(content, "JPEG", **options)
+    return content.getvalue()
+
+
+def files():
+    for depth, color in [(1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (8, 2), (16, 2), (1, 3), (2, 3), (4, 3), (8, 3), (8, 4), (16, 4), (8, 6), (16, 6)]:
+        for interlaced in (0, 1):
+            yield f"png/{COLORS[color]}{depth}{'i' * interlaced}.png", png(11, 9, depth, color, interlaced)
+    yield "png/one.png", png(1, 1, 8, 2, 1)
+    picture, squares = photo(37, 27), photo(32, 32)
+    for progressive in (False, True):
+        end = "p" * progressive
+        yield f"jpeg/gray{end}.jpg", jpeg(picture.convert("L"), quality=80, progressive=progressive)
+        yield f"jpeg/rgb{end}.jpg", jpeg(picture, quality=80, keep_rgb=True, progressive=progressive)
+        for sampling, name in enumerate(("444", "422", "420")):
+            yield f"jpeg/{name}{end}.jpg", jpeg(picture, quality=85, subsampling=sampling, progressive=progressive)
+        yield f"jpeg/420r{end}.jpg", jpeg(picture, quality=30, subsampling=2, progressive=progressive, restart_marker_blocks=2)
+        four = jpeg(squares, quality=75, subsampling=1, progressive=progressive)
+        yield f"jpeg/440{end}.jpg", sampled(four, 0x12, (15, 61))
+        yield f"jpeg/411{end}.jpg", sampled(jpeg(squares, quality=75, subsampling=2, progressive=progressive), 0x41, (61, 15))
+    yield "jpeg/one.jpg", jpeg(photo(1, 1), quality=75, subsampling=2)
+    yield "jpeg/narrow.jpg", jpeg(photo(3, 40), quality=75, subsampling=2)
+    yield "photo.png", written_png(photo(40, 30))
+    yield "photo.jpg", jpeg(photo(40, 30), quality=90, subsampling=2)
+    yield "tall.png", written_png(photo(9, 47))
+    yield "tiny.png", written_png(photo(5, 4))
+
+
+def written_png(picture):
+    content = io.BytesIO()
+    picture.save(content, "PNG", optimize=True)
+    return content.getvalue()
+
+
+def opened(name):
+    return Image.open(FOLDER / name).convert("RGB")
+
+
+def resized():
+    for name in ("photo.png", "tall.png"):
+        for width, height in ((13, 9), (40, 9), (77, 50), (38, 7), (1, 1), (9, 60), (40, 30), (65, 3)):
+            for kind in range(6):
+                if opened(name).size != (width, height):
+                    made = golden(numpy.array(opened(name).resize((width, height), resample=kind)))
+                    yield {"picture": name, "filter": kind, **made}
+
+
+CLASSES = ["CLIP", "ChineseCLIP", "Bit", "ViT", "Siglip", "DeiT", "Blip"]
+SETTINGS = {
+    "clip": {"image_processor_type": "CLIPImageProcessor", "size": {"shortest_edge": 12}, "crop_size": {"height": 12, "width": 12}},
+    "clip, early": {"feature_extractor_type": "CLIPFeatureExtractor", "size": 13, "crop_size": 11, "resample": 3, "do_resize": True,
+                    "do_center_crop": True, "do_normalize": True, "image_mean": [0.4, 0.5, 0.6], "image_std": [0.2, 0.3, 0.25]},
+    "clip, fast": {"image_processor_type": "CLIPImageProcessorFast", "size": {"shortest_edge": 10, "longest_edge": None},
+                   "crop_size": {"height": 15, "width": 18}},
+    "clip, crop alone": {"image_processor_type": "CLIPImageProcessor", "do_resize": False, "crop_size": {"height": 35, "width": 35}},
+    "vit": {"image_processor_type": "ViTImageProcessor", "size": {"height": 20, "width": 17}},
+    "vit, early": {"image_processor_type": "ViTFeatureExtractor", "size": 20, "resample": 2},
+    "vit, list": {"image_processor_type": "ViTImageProcessor", "size": [7, 30], "resample": 0},
+    "vit, bytes": {"image_processor_type": "ViTImageProcessor", "size": 9, "do_rescale": False, "do_normalize": False, "resample": 1},
+    "vit, bytes normalised": {"image_processor_type": "ViTImageProcessor", "size": 9, "do_rescale": False, "image_mean": [120, 130, 140],
+                              "image_std": [60, 61, 62]},
+    "vit, rescaled": {"image_processor_type": "ViTImageProcessor", "size": 9, "do_normalize": False, "rescale_factor": 0.0078125},
+    "vit, one mean": {"image_processor_type": "ViTImageProcessor", "size": 9, "image_mean": 0.3, "image_std": 0.4},
+    "siglip": {"image_processor_type": "SiglipImageProcessor", "size": {"height": 18, "width": 18}},
+    "siglip, number": {"image_processor_type": "SiglipImageProcessor", "size": 18},
+    "dinov2": {"image_processor_type": "BitImageProcessor", "size": {"shortest_edge": 16}, "crop_size": {"height": 14, "width": 14},
+               "image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]},
+}
+
+
+def processor(settings):
+    """The processor with Pillow of the class that transformers finds by the name."""
+    settings = dict(settings)
+    name = settings.pop("image_processor_type", None) or settings.pop("feature_extractor_type")
+    name = name.replace("FeatureExtractor", "ImageProcessor").removesuffix("Fast")
+    kind = getattr(transformers, f"{name}Pil")
+    return kind(**{key: value for key, value in settings.items() if value is not None})
+
+
+def processed():
+    cases = {**SETTINGS, **{name: {"image_processor_type": f"{name}ImageProcessor"} for name in CLASSES}}
+    for name, settings in cases.items():
+        if isinstance(settings.get("size"), dict):
+            settings = {**settings, "size": {key: side for key, side in settings["size"].items() if side}}
+        made = processor(settings)
+        for picture in ("photo.png", "tall.png", "tiny.png"):
+            values = made(opened(picture), return_tensors="np").pixel_values[0]
+            pixels = made(opened(picture), do_rescale=False, do_normalize=False, return_tensors="np").pixel_values[0]
+            assert pixels.dtype == numpy.uint8
+            crc = zlib.crc32(numpy.ascontiguousarray(values.astype(numpy.float32)).tobytes())
+            pixels = golden(pixels.transpose(1, 2, 0))
+            yield {"case": name, "settings": cases[name], "picture": picture, **pixels, "values": crc}
+
+
+RUNS = {
+    "vit_leftover": {"image_processor_type": "ViTImageProcessor", "size": {"height": 20, "width": 20}},
+    "clip_end": {"feature_extractor_type": "CLIPFeatureExtractor", "size": 12, "crop_size": 12},
+    "clipvision_plain": {"image_processor_type": "CLIPImageProcessor", "size": {"shortest_edge": 18}, "crop_size": {"height": 18, "width": 18}},
+    "siglip_both": {"image_processor_type": "SiglipImageProcessor", "size": {"height": 12, "width": 12}},
+    "siglip_headless": {"image_processor_type": "SiglipImageProcessor", "size": {"height": 18, "width": 18}},
+}
+
+
+def runs():
+    for name, settings in RUNS.items():
+        folder = FIXTURES / name
+        kind = json.loads((folder / "config.json").read_text())["architectures"][0]
+        model = getattr(transformers, kind).from_pretrained(folder).eval()
+        for picture in ("photo.png", "photo.jpg"):
+            pixels = processor(settings)(opened(picture), return_tensors="pt").pixel_values
+            with torch.no_grad():
+                if kind == "ViTForImageClassification":
+                    result = torch.softmax(model(pixel_values=pixels).logits[0].double(), 0)
+                elif kind in ("CLIPModel", "SiglipModel"):
+                    states = model.vision_model(pixel_values=pixels).pooler_output
+                    if kind == "CLIPModel":
+                        states = model.visual_projection(states)
+                    result = torch.nn.functional.normalize(states, dim=-1)[0]
+                else:
+                    output = model(pixel_values=pixels)
+                    result = output.pooler_output[0] if output.pooler_output is not None else output.last_hidden_state[0].mean(0)
+            yield {"model": name, "settings": settings, "picture": picture, "result": [round(value, 7) for value in result.tolist()]}
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    for folder in ("png", "jpeg"):
+        (FOLDER / folder).mkdir(parents=True, exist_ok=True)
+    goldens = {"files": []}
+    for name, content in files():
+        (FOLDER / name).write_bytes(content)
+        goldens["files"].append({"file": name, **golden(numpy.array(opened(name)))})
+    goldens["resized"] = list(resized())
+    goldens["processed"] = list(processed())
+    goldens["runs"] = list(runs())
+    # A row a line.
+    lists = ['"%s": [\n%s\n]' % (name, ",\n".join(map(json.dumps, rows))) for name, rows in goldens.items()]
+    (FOLDER / "goldens.json").write_text("{" + ",\n".join(lists) + "}\n")
