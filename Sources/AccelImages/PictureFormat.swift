@@ -8,7 +8,7 @@ package enum PictureFormat: Sendable {
     case jpeg
 
     /// Recognises a file by its first bytes.
-    /// - Throws: `FormatError` (`unknown-picture-format`) for another kind of file.
+    /// - Throws: `FormatError` (`unsupported-picture`) for another kind of file.
     package init(of bytes: ByteView, file: String) throws(FormatError) {
         let start = bytes[0..<min(bytes.count, 16)].withBytes { Array($0) }
         if start.starts(with: PNGReader.signature) {
@@ -22,7 +22,7 @@ package enum PictureFormat: Sendable {
             throw FormatError(
                 file: file, location: .offset(0),
                 reason: name.map { "is a \($0) file; PNG and JPEG are read" } ?? "is not a PNG or JPEG file",
-                code: .unknownPictureFormat)
+                code: .unsupportedPicture)
         }
     }
 
@@ -40,6 +40,15 @@ package enum PictureFormat: Sendable {
 }
 
 extension Diagnostic.Code {
-    /// A picture file of a kind that is not read.
-    package static let unknownPictureFormat: Self = "unknown-picture-format"
+    /// A picture file of a kind that is not read; another program can convert it.
+    package static let unsupportedPicture: Self = "unsupported-picture"
+}
+
+extension ByteReader {
+    /// Returns the error of a file that is intact, but of a kind that is not read.
+    func unsupported(_ reason: String, at position: Int) -> FormatError {
+        var error = error(reason, at: position)
+        error.code = .unsupportedPicture
+        return error
+    }
 }

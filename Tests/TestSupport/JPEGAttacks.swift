@@ -49,14 +49,14 @@ extension Attack {
         Attack("a JPEG of 12 bits", jpeg(of: frame(bits: 12)), .rejected(.offset(75), "samples of 12 bits")),
         Attack(
             "a JPEG of four colours", jpeg(of: frame(8, 8, (1...4).map { [$0, 0x11, 0] })),
-            .rejected(.offset(80), "(CMYK) are not supported; convert it to RGB")),
+            .rejected(.offset(80), "4 components, such as CMYK, is not supported")),
         Attack(
             "a JPEG of two components", jpeg(of: frame(8, 8, (1...2).map { [$0, 0x11, 0] })),
             .rejected(.offset(80), "2 components is not supported")),
         Attack(
             "a JPEG with arithmetic coding", jpeg(of: frame(marker: 0xC9)), .rejected(.offset(71), "arithmetic coding")),
-        Attack("a lossless JPEG", jpeg(of: frame(marker: 0xC3)), .rejected(.offset(71), "lossless pictures")),
-        Attack("a hierarchical JPEG", jpeg(of: frame(marker: 0xC5)), .rejected(.offset(71), "hierarchical pictures")),
+        Attack("a lossless JPEG", jpeg(of: frame(marker: 0xC3)), .rejected(.offset(71), "lossless coding")),
+        Attack("a hierarchical JPEG", jpeg(of: frame(marker: 0xC5)), .rejected(.offset(71), "hierarchical coding")),
         Attack(
             "a JPEG with a sampling factor of 0", jpeg(of: frame(8, 8, [[1, 0x01, 0]])),
             .rejected(.offset(82), "0 and 1")),

@@ -38,7 +38,7 @@ struct JPEGFrame {
         self.isProgressive = isProgressive
         let precision = try reader.integer(UInt8.self)
         guard precision == 8 else {
-            throw reader.error("samples of \(precision) bits are not supported; 8 are", at: start)
+            throw reader.unsupported("samples of \(precision) bits are not supported; 8 are", at: start)
         }
         let (height, width) = (
             Int(try reader.integer(UInt16.self).byteSwapped), Int(try reader.integer(UInt16.self).byteSwapped)
@@ -48,10 +48,9 @@ struct JPEGFrame {
         try PictureLimits.check(width: width, height: height, mostPixels: most, reader, at: start + 1)
         let count = Int(try reader.integer(UInt8.self))
         guard count == 1 || count == 3 else {
-            throw reader.error(
-                count == 4
-                    ? "pictures of 4 colours (CMYK) are not supported; convert it to RGB"
-                    : "a picture of \(count) components is not supported", at: start + 5)
+            throw reader.unsupported(
+                "a picture of \(count) components\(count == 4 ? ", such as CMYK," : "") is not supported", at: start + 5
+            )
         }
         var parts: [(identifier: UInt8, across: Int, down: Int, table: Int)] = []
         for _ in 0..<count {
@@ -72,7 +71,8 @@ struct JPEGFrame {
         }
         let (across, down) = (parts.map(\.across).max() ?? 1, parts.map(\.down).max() ?? 1)
         guard parts.allSatisfy({ across.isMultiple(of: $0.across) && down.isMultiple(of: $0.down) }) else {
-            throw reader.error("sampling factors that do not divide the largest one are not supported", at: start + 6)
+            throw reader.unsupported(
+                "sampling factors that do not divide the largest one are not supported", at: start + 6)
         }
         let (unitsWide, unitsHigh) = (Self.quotient(width, 8 * across), Self.quotient(height, 8 * down))
         components = parts.map { part in

@@ -53,9 +53,8 @@ struct JPEGReader {
             guard frame == nil else { throw reader.error("there are two frames", at: start) }
             frame = try JPEGFrame(&content, isProgressive: marker == 0xC2, fileBytes: bytes.count)
         case 0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
-            let name =
-                marker >= 0xC9 ? "arithmetic coding" : marker == 0xC3 ? "lossless pictures" : "hierarchical pictures"
-            throw reader.error("\(name) of JPEG files is not supported", at: start)
+            let kind = marker >= 0xC9 ? "arithmetic" : marker == 0xC3 ? "lossless" : "hierarchical"
+            throw reader.unsupported("\(kind) coding is not supported", at: start)
         case 0xC4: try huffmanTables(&content)
         case 0xDB: try quantizationTables(&content)
         case 0xDD: restartInterval = Int(try content.integer(UInt16.self).byteSwapped)
