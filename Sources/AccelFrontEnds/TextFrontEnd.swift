@@ -42,24 +42,14 @@ public struct TextFrontEnd: Sendable {
         chatTemplates = try ChatTemplateFiles(files: files)
         generation = try GenerationDefaults(files.document("generation_config.json"))
         let configuration = try files.document("config.json")
-        labels = try Self.labels(configuration["id2label"])
-        scores = try ClassScores(configuration)
+        let classes = try ClassLabels(configuration)
+        (labels, scores) = (classes.names, classes.scores)
         let prompts = try files.document("config_sentence_transformers.json")
         let prompt = prompts["default_prompt_name"]
         defaultPrompt =
             try prompt.exists && prompt.value != .null ? prompts["prompts"][try prompt.string()].string() : ""
         specialTokens = try Self.specialTokens(files, tokenizer, entries)
         longestText = try Self.longestText(files)
-    }
-
-    private static func labels(_ field: JSONField) throws -> [Int: String] {
-        guard field.exists else { return [:] }
-        var labels: [Int: String] = [:]
-        for (key, name) in try field.members() {
-            guard let number = Int(key) else { throw name.error("is not the number of a class") }
-            labels[number] = try name.string()
-        }
-        return labels
     }
 
     /// The limit of sentence-transformers, else the one of the tokenizer. Values such as 1e30 stand for none.

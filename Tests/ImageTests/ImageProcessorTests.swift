@@ -1,0 +1,73 @@
+import AccelByteIO
+import AccelFrontEnds
+import AccelImages
+import TestSupport
+import Testing
+
+@Suite("Image processors by preprocessor_config.json")
+struct ImageProcessorTests {
+    private func processor(_ files: [String: String]) throws -> ImageProcessor? {
+        try ImageProcessor(
+            files: NamedFiles(in: "model", names: files.keys.sorted()) { name in
+                files[name].map { ByteView(Array($0.utf8)) }
+            })
+    }
+
+    private func processor(_ settings: String) throws -> ImageProcessor? {
+        try processor(["preprocessor_config.json": settings])
+    }
+
+    @Test("Bytes and values are those of transformers")
+    func transformers() throws {
+        let rows = try PictureGoldens.rows("processed")
+        for row in rows {
+            let settings = try #require(row["settings"].value).text()
+            let name = "\(try row["case"].string()), \(try row["picture"].string())"
+            let processor = try #require(try processor(settings), "\(name)")
+            let fitted = try processor.fitted(try PictureGoldens.picture(row["picture"].string()))
+            #expect(try fitted.equals(row), "\(name)")
+            let values = ByteView(processor.values(of: fitted))
+            #expect(try Int(Deflate.checksum(of: values)) == row["values"].int(), "\(name)")
+        }
+        #expect(rows.count == 63)
+    }
+
+    @Test("Settings in processor_config.json, by the type of the model, and of other models")
+    func others() throws {
+        let settings = #"{"image_processor_type": "ViTImageProcessor", "size": 30}"#
+        let nested = try processor(["processor_config.json": #"{"image_processor": \#(settings)}"#])
+        #expect(nested?.size == .exact(height: 30, width: 30) && nested?.filter == .bilinear)
+        let unnamed = try processor([
+            "preprocessor_config.json": #"{"size": 30}"#, "config.json": #"{"model_type": "clip_vision_model"}"#,
+        ])
+        #expect(unnamed?.size == .shortestEdge(30) && unnamed?.filter == .bicubic)
+        #expect(try processor(#"{"size": 30}"#) == nil)
+        #expect(try processor([:]) == nil)
+    }
+
+    @Test(
+        "An unknown processor, and a field of another type or range, are named",
+        arguments: [
+            ("image_processor_type", "\"DetrImageProcessor\""), ("image_processor_type", "7"), ("size", "0"),
+            ("size", "\"224\""), ("size", "[1, 2, 3]"), ("size", "100000"), ("size", #"{"longest_edge": 7}"#),
+            ("size", #"{"shortest_edge": 7, "longest_edge": 9}"#), ("resample", "6"), ("resample", "-1"),
+            ("do_resize", "1"), ("do_center_crop", "true"), ("do_pad", "true"), ("image_mean", "[0.5, 0.5]"),
+            ("image_std", "\"1\""), ("rescale_factor", "[]"),
+        ])
+    func wrong(_ name: String, _ value: String) throws {
+        let type = name == "image_processor_type" ? "" : #""image_processor_type": "ViTImageProcessor", "#
+        let text = "{\(type)\"\(name)\": \(value)}"
+        let error = #expect(throws: FormatError.self) { _ = try processor(text) }
+        #expect(error?.location == .field(name == "do_center_crop" ? "crop_size" : name))
+        #expect(value.contains("Detr") ? error?.reason.contains("DetrImageProcessor is not supported") == true : true)
+    }
+
+    @Test("Pixels that are not finite, and a side that is too long, are errors")
+    func limits() throws {
+        let settings = #"{"image_processor_type": "ViTImageProcessor", "image_std": 0}"#
+        #expect(throws: FormatError.self) { _ = try processor(settings) }
+        let clip = try #require(try processor(#"{"image_processor_type": "CLIPImageProcessor"}"#))
+        let line = try Picture(pixels: [UInt8](repeating: 0, count: 3000), width: 1000, height: 1)
+        #expect(throws: RequestError.self) { try clip.fitted(line) }
+    }
+}
