@@ -153,6 +153,7 @@ struct OptionEffectTests {
             ("coreml/functions.mlpackage", "functions.mlpackage"), ("runtimes", "runtimes"),
             ("llama_bfloat16", "llama"), ("bert_prefixed", "prefixed"), ("text/llama", "llm"), ("text/sentence", "enc"),
             ("speech/talk.wav", "talk.wav"), ("sound/int16.wav", "other.wav"), ("speech/whisper", "whisper"),
+            ("vit_leftover", "vit"), ("images/photo.png", "photo.png"), ("images/photo.jpg", "photo.jpg"),
         ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
         }
@@ -174,6 +175,7 @@ struct OptionEffectTests {
             ("idle.json", #"{"default": "float16", "rules": [{"match": "nothing", "compress": "int8"}]}"#),
             ("budget.json", #"{"outputs": [{"match": "*", "sqnr": 400}]}"#),
             ("trust.json", #"{"allowedSigners": "s", "rules": [{"origin": "*", "unsigned": true}]}"#),
+            ("vit/preprocessor_config.json", #"{"image_processor_type": "ViTImageProcessor", "size": 20}"#),
             ("named.json", #"{"allowedSigners": "s", "rules": [{"origin": "*", "identities": ["a"]}]}"#),
         ] {
             try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
@@ -186,6 +188,7 @@ struct OptionEffectTests {
             ["convert", "llm", "--no-cache", "-o", "l.accelpkg", "-q"],
             ["convert", "enc", "--no-cache", "-o", "s.accelpkg", "-q"],
             ["convert", "whisper", "--no-cache", "-o", "w.accelpkg", "-q"],
+            ["convert", "vit", "--no-cache", "-o", "v.accelpkg", "-q"],
             ["convert", "silent", "--no-cache", "-o", "silent.accelpkg", "-q"],
             ["convert", "qwen", "--no-cache", "-o", "d.accelpkg", "--shape-from", "qwen/golden.safetensors", "-q"],
             ["convert", "functions.mlpackage", "--no-cache", "-o", "f.accelpkg", "-q"],

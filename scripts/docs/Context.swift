@@ -11,6 +11,7 @@ import AccelFormats
 import AccelFrontEnds
 import AccelHostTools
 import AccelHub
+import AccelImages
 import AccelModelFamilies
 import AccelPackages
 import AccelPrograms

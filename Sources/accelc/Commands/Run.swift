@@ -9,7 +9,7 @@ import AccelTensors
 
 enum RunCommand: Command {
     static let name = "run"
-    static let summary = "run a model on a prompt, a conversation, texts, a sound, or tensors"
+    static let summary = "run a model on a prompt, a conversation, texts, images, a sound, or tensors"
     static let package = Positional(
         "MODEL", "a package, or a model as convert takes it. A model is converted first, into the cache",
         takes: PathKind.models)
@@ -24,7 +24,7 @@ enum RunCommand: Command {
     static let generate = Option(
         "generate", .integer(1...1_000_000), in: .generation,
         "generate at most N tokens (default for text: 1024). After --inputs, a row of a batch that has ended repeats its stop "
-            + "token", isCommon: true, excludes: ["text", "audio"])
+            + "token", isCommon: true, excludes: ["text", "image", "audio"])
     static let stop = Option(
         "stop-token", .text("N,.."), in: .generation,
         "the tokens that end the generation (default: the model's eos_token_id). none generates until --generate is reached",
@@ -65,7 +65,7 @@ enum RunCommand: Command {
         "trace", .output("FILE") { _ in .trace }, in: .measurement,
         "the file to write the kernel calls to, for viewers such as Perfetto", needs: tensors)
     /// The options that say what the model runs on beside tensors.
-    private static let modes = TextOptions.modes + [SpeechOptions.audio]
+    private static let modes = TextOptions.modes + [ImageOptions.image, SpeechOptions.audio]
     private static let tensors: [Option.Need] = [.option("inputs")]
     static let subjects = ["states", "steps", "decoders"]
     static let details = """
@@ -98,6 +98,7 @@ enum RunCommand: Command {
         "accelc run smollm2.gguf --prompt 'Why is the sky blue?'",
         "accelc run all-MiniLM-L6-v2 --text sentences.txt",
         "accelc run Qwen3-0.6B --chat --system 'Answer in one sentence.' --temperature 0.7",
+        "accelc run vit-base-patch16-224 --image cat.png",
         "accelc run whisper-base --audio talk.wav --format srt",
         "accelc run minilm.accelpkg --inputs in.safetensors --outputs out.safetensors",
         "accelc run llama.accelpkg --inputs prompt.safetensors --generate 64 --time",
@@ -105,7 +106,7 @@ enum RunCommand: Command {
     ]
     static let positionals = [package]
     static let options =
-        TextOptions.all + SpeechOptions.all + [
+        TextOptions.all + [ImageOptions.image] + SpeechOptions.all + [
             inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
             RunnablePackage.compress, CacheChoice.folder, CommonOptions.json,
         ]
@@ -115,14 +116,17 @@ enum RunCommand: Command {
             throw arguments.usage(
                 "needs \((modes + [inputs]).map { "--\($0.name)" }.joined(separator: " or "))")
         }
-        // A file that is no sound is rejected before a model is converted.
+        // A file that is no sound or image is rejected before a model is converted.
         let sound = try arguments[SpeechOptions.audio].map { try Sound(contentsOf: $0) }
+        let images = try ImageEncodings(arguments)
         let runnable = try RunnablePackage(arguments, console)
         guard arguments.has(inputs) else {
             if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
             let model = try model(runnable.package, arguments, console)
             if let sound {
                 try SpeechRun(model, sound, arguments, console).run()
+            } else if !images.isEmpty {
+                try images.run(model, arguments, console)
             } else {
                 try runText(model, arguments, console)
             }

@@ -4,6 +4,7 @@ import AccelByteIO
 import AccelCalibration
 import AccelConversion
 import AccelFormats
+import AccelImages
 import AccelModelFamilies
 import AccelPackages
 import AccelPrograms
@@ -28,6 +29,7 @@ enum Remedies {
         },
         .statesMissing: { _ in "give the states that run --save-states wrote" },
         .statesWithoutCache: { _ in "leave --states out" },
+        .unsupportedPicture: { _ in "convert the image first, e.g. \"magick FILE image.png\"" },
         .unknownSoundFormat: { _ in "convert the sound to a WAVE file first" },
         .unknownScheme: { _ in "\"accelc convert --help-all\" lists all schemes" },
         // The model.

@@ -8,9 +8,6 @@ struct TextEncodings {
     let arguments: Arguments
     let console: Console
 
-    /// The result of a text, as a line and as a document.
-    private typealias Shown = (line: String, document: JSON)
-
     func run() throws {
         let texts = try lines()
         let results = try results(of: texts)
@@ -19,11 +16,11 @@ struct TextEncodings {
                 [
                     "texts": .array(
                         zip(texts, results).map { text, result in
-                            ["text": .string(text), result.name: result.shown.document]
+                            ["text": .string(text), result.name: result.document]
                         })
                 ])
         } else {
-            results.forEach { console.print(verbatim: $0.shown.line) }
+            results.forEach { console.print(verbatim: $0.line) }
         }
     }
 
@@ -47,64 +44,28 @@ struct TextEncodings {
     }
 
     /// By the role of the model's functions: words in place of masks, classes of texts or of tokens, else vectors.
-    private func results(of texts: [String]) throws -> [(name: String, shown: Shown)] {
+    private func results(of texts: [String]) throws -> [EncoderResult] {
         let (model, isTruncated) = (model, arguments.has(TextOptions.truncate))
         let logits = model.functions.flatMap { function in
             function.outputs.filter { $0.role.kind == .logits }.map { (role: function.role, rank: $0.shape.rank) }
         }
         if logits.contains(where: { $0.role == .fillMask }) {
             return try texts.map { text in
-                ("masks", Self.shown(try waiting { try await model.fill(masksOf: text, truncates: isTruncated) }))
+                EncoderResult(try waiting { try await model.fill(masksOf: text, truncates: isTruncated) })
             }
         }
         if let rank = logits.first(where: { $0.role == .classify })?.rank {
             guard rank == 2 else {
                 return try texts.map { text in
                     let tokens = try waiting { try await model.label(tokensOf: text, truncates: isTruncated) }
-                    return ("tokens", Self.shown(tokens, of: text))
+                    return EncoderResult(tokens, of: text)
                 }
             }
             let pairs = texts.map { text in
                 TextFrontEnd.sides(of: text)
             }
-            return try waiting { try await model.classify(pairs, truncates: isTruncated) }.map {
-                ("labels", Self.shown($0))
-            }
+            return try waiting { try await model.classify(pairs, truncates: isTruncated) }.map(EncoderResult.init)
         }
-        return try waiting { try await model.embed(texts, truncates: isTruncated) }.map { vector in
-            let document = JSON.array(vector.map { .number(Double("\($0)") ?? Double($0)) })
-            return ("vector", (document.text(), document))
-        }
-    }
-
-    private static func shown(_ masks: [[MaskFilling]]) -> Shown {
-        let lines = masks.map { fillings in
-            fillings.map { "\($0.token) \(Text.decimals(Double($0.score), 4))" }.joined(separator: "  ")
-        }
-        let document = masks.map { fillings in
-            JSON.array(fillings.map { ["token": .string($0.token), "score": .number(Double($0.score))] })
-        }
-        return (lines.joined(separator: "\n"), .array(document))
-    }
-
-    private static func shown(_ labels: [ScoredLabel]) -> Shown {
-        let line = labels.prefix(5).map { "\($0.label) \(Text.decimals(Double($0.score), 4))" }
-        let document = labels.map {
-            JSON.object([.init("label", .string($0.label)), .init("score", .number(Double($0.score)))])
-        }
-        return (line.joined(separator: "  "), .array(document))
-    }
-
-    private static func shown(_ tokens: [LabelledToken], of text: String) -> Shown {
-        let bytes = Array(text.utf8)
-        let parts = tokens.map { token in (String(decoding: bytes[token.range], as: UTF8.self), token) }
-        let line = parts.map { "\($0) \($1.label.label) \(Text.decimals(Double($1.label.score), 4))" }
-        let document = parts.map { part, token -> JSON in
-            [
-                "text": .string(part), "label": .string(token.label.label), "score": .number(Double(token.label.score)),
-                "start": .int(token.range.lowerBound), "end": .int(token.range.upperBound),
-            ]
-        }
-        return (line.joined(separator: "  "), .array(document))
+        return try waiting { try await model.embed(texts, truncates: isTruncated) }.map(EncoderResult.init)
     }
 }
