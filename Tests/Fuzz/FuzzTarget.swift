@@ -21,6 +21,6 @@ struct FuzzTarget: Sendable {
         protobuf,
         coreMLModel, coreMLBlobs, coreML, coreAI, gguf, importance, sshSignature, modelSignature, trustPolicy,
         statistics, ctranslate2, whisperCPP, quantized, adapter, cInterface, tokenizerFiles, tokenizerTexts,
-        sound,
+        sound, image,
     ]
 }
