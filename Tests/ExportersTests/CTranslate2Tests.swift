@@ -51,6 +51,20 @@ struct CTranslate2Tests: CTranslate2Samples {
         }
     }
 
+    @Test("A Whisper without generation_config.json has the languages that its tokens are called by")
+    func languages() throws {
+        try withModel("speech/whisper") { model in
+            let settings = "\(model)/generation_config.json"
+            let listed = JSONField(try JSON.read(settings), file: settings)["lang_to_id"]
+            let expected = try listed.members().map { Int64(try $0.field.int()) }.sorted()
+            try FileManager.default.removeItem(atPath: settings)
+            _ = try export(model, "float32", to: "\(model)-out")
+            let written = "\(model)-out/config.json"
+            let found = try JSONField(try JSON.read(written), file: written)["lang_ids"].array()
+            #expect(try found.map { Int64(try $0.int()) } == expected && expected.count == 3)
+        }
+    }
+
     private func file(_ path: String) throws -> CTranslate2File {
         try CTranslate2File(parsing: MappedFile("\(path)/model.bin").bytes, file: path)
     }

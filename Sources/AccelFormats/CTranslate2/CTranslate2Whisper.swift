@@ -105,7 +105,10 @@ struct CTranslate2Whisper: CTranslate2Family {
     }
 
     private func languages(_ source: JSONField, _ tokenizer: CTranslate2Tokenizer) throws -> [Int64] {
-        guard source["lang_to_id"].exists else { return tokenizer.ids(of: tokenizer.additional, except: Self.tasks) }
+        guard source["lang_to_id"].exists else {
+            let listed = tokenizer.ids(of: tokenizer.additional, except: Self.tasks)
+            return listed.isEmpty ? tokenizer.ids(of: tokenizer.languageNames, except: Self.tasks) : listed
+        }
         return try source["lang_to_id"].members().map { Int64(try $0.field.int()) }.sorted()
     }
 
