@@ -23,7 +23,7 @@ enum TextOptions {
             + "classes of tokens, or words in place of a mask. A tab separates two texts that are compared",
         isCommon: true, excludes: ["inputs"])
     static let system = Option(
-        "system", .text("TEXT"), in: .generation, "the system message of the conversation", isCommon: true,
+        "system", .text("TEXT"), in: .generation, "the system message of the conversation",
         needs: [.option("prompt"), .option("chat")])
     static let raw = Option(
         "raw", .flag, in: .generation, "continue the text itself, without the chat template", needs: [.option("prompt")]
