@@ -17,7 +17,7 @@ struct LinkedSamplesTests {
     init() throws {
         let checkpoint = try Checkpoint(model: Fixtures.path("whisper_small"))
         let family = try Families.matching(checkpoint.configuration)
-        parts = try family.model(for: checkpoint, parts: family.parts).programs
+        parts = try family.model(for: checkpoint).programs
         tensors = try SafetensorsFile(Fixtures.path("whisper_small/golden.safetensors")).tensors
             .filter { ["in.input_features", "in.decoder_input_ids"].contains($0.name) }
     }

@@ -15,7 +15,7 @@ struct SequencePartsTests {
         guard case .object(let members) = model.root else { return ([], [:]) }
         let others = members.filter { $0.key != "architectures" }
         let root = JSON.object(others + [.init("architectures", .array([.string(architecture)]))])
-        let programs = try model.family.model(for: model.checkpoint(root), parts: model.family.parts).programs
+        let programs = try model.family.model(for: model.checkpoint(root)).programs
         let golden = try ParityCase(folder: Fixtures.path("whisper_small")).golden()
         let blocks = try BlockModel(programs, ["batch": 1, "frames": 26], blocks: [4, 1], cache: 14)
         let plan = try RunPlan(blocks.program, FunctionInputs(golden.tensors, file: "golden"))

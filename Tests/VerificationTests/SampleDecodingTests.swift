@@ -21,7 +21,7 @@ struct SampleDecodingTests {
         init(_ fixture: String, _ shapes: [String], _ scheme: String = "stored") throws {
             let checkpoint = try Checkpoint(model: Fixtures.path(fixture))
             let family = try Families.matching(checkpoint.configuration)
-            let programs = try family.model(for: checkpoint, parts: family.parts).programs
+            let programs = try family.model(for: checkpoint).programs
             let functions = try programs.freezing(shapes.map { try ShapeBindings(parsing: $0) })
             package = try Recipe(default: Codecs.codec(scheme)).compressing(functions, threads: 2).planned()
             reference = .reference(programs)
