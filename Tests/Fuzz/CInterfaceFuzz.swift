@@ -1,3 +1,4 @@
+import AccelByteIO
 import CCalls
 import Foundation
 

@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelWeightCompression
 import TestSupport
 
 @testable import AccelFormats

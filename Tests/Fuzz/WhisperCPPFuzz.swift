@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelTensors
 import TestSupport
 
 @testable import AccelFormats
