@@ -91,6 +91,13 @@ package struct SpeechTokens: Sendable {
         return Set(found.compactMap(\.self).map(Int64.init))
     }
 
+    /// Whether a token is called as languages are, such as `<|en|>`.
+    package static func isLanguage(_ token: String) -> Bool {
+        let code = token.dropFirst(2).dropLast(2)
+        return token.hasPrefix("<|") && token.hasSuffix("|>") && (2...3).contains(code.utf8.count)
+            && code.allSatisfy(\.isLowercase)
+    }
+
     /// The languages by their codes. Names are such as `<|en|>`.
     private static func languages(_ field: JSONField?, _ tokenizer: Tokenizer) throws -> [String: Int64] {
         let named: [(String, Int64)]
@@ -98,9 +105,7 @@ package struct SpeechTokens: Sendable {
             named = try field.members().map { ($0.key, Int64(try $0.field.int(in: 0...Int(Int32.max)))) }
         } else {
             named = tokenizer.specialTokens.map { ($0.content, Int64($0.id)) }
-                .filter {
-                    (2...3).contains($0.0.utf8.count - 4) && $0.0.dropFirst(2).dropLast(2).allSatisfy(\.isLowercase)
-                }
+                .filter { isLanguage($0.0) }
         }
         let codes = named.filter { $0.0.hasPrefix("<|") && $0.0.hasSuffix("|>") }.map { name, id in
             (String(name.dropFirst(2).dropLast(2)), id)

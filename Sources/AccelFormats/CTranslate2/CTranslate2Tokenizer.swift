@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelFrontEnds
 import AccelPackages
 
 /// The tokens of a model, read from the files of its tokenizer.
@@ -103,14 +104,8 @@ struct CTranslate2Tokenizer {
         return []
     }
 
-    /// The tokens that are called as languages are, such as `<|en|>`.
-    var languageNames: [String] {
-        tokens.compactMap(\.self).filter { token in
-            let code = token.dropFirst(2).dropLast(2)
-            return token.hasPrefix("<|") && token.hasSuffix("|>") && (2...3).contains(code.utf8.count)
-                && code.allSatisfy(\.isLowercase)
-        }
-    }
+    /// The tokens that are called as languages are.
+    var languageNames: [String] { tokens.compactMap(\.self).filter(SpeechTokens.isLanguage) }
 
     /// Returns the numbers of tokens in their order, without those in `others`.
     func ids(of words: [String], except others: Set<String>) -> [Int64] {
