@@ -68,12 +68,12 @@ public struct CompressedTensor: Sendable {
         let units = codec.units(shape: source.shape)
         // A large tensor whose bytes are computed never is in memory as a whole, if its units are read by themselves.
         let isHeld = source.bytes.isDerived && source.bytes.count > heldBytes && units.count > 1
-        let resident = try isHeld ? source : source.resident(threads: threads)
+        let whole = try isHeld ? source : source.resident(threads: threads)
         let groups = isHeld ? source.groups(of: units, atLeast: heldBytes) : units.map { [$0] }
         let parts = try Parallel.map(groups.count, threads: threads) { index in
             let group = groups[index]
             let source =
-                try isHeld ? resident.holding(group[0].lowerBound..<group[group.count - 1].upperBound) : resident
+                try isHeld ? whole.holding(group[0].lowerBound..<group[group.count - 1].upperBound) : whole
             return try group.map { unit in
                 try codec.encode(
                     unit, of: source, given: statistics, threads: max(1, threads / units.count),
