@@ -4,8 +4,8 @@ usage: speech.py ACCELC MODEL [WHISPER_CPP]      MODEL is a checkpoint of Huggin
 espeak-ng speaks the sentences of spoken.txt; all programs hear the same samples at 16 kHz, detect the language, and take the likeliest
 tokens. Times are those of the transcripts, with the model in memory, on two threads. Word errors are those against the sentences, without case
 and punctuation; espeak-ng is not easy to understand, so that the difference between two lines says more than one of them. Times of words are
-compared with those of faster-whisper where the texts of segments are equal.
-whisper.cpp runs no convolutions of float32: its files are float16 beside float32. Exit status 1: accelc is not 1.2 times as fast as the faster peer at float32 or at 8 bits.
+compared with those of faster-whisper where the texts of segments are equal. whisper.cpp runs no convolutions of float32: its files are float16
+beside float32. Exit status 1: accelc is not 1.2 times as fast as the faster peer at float32 or at 8 bits.
 """
 
 import json

@@ -46,7 +46,7 @@ extension WindowDecoder {
     private func starts(
         of text: [Int64], _ language: String?, _ length: Int
     ) async throws(AccelError) -> [Double] {
-        let before = beginning(in: language)
+        let before = request(in: language)
         let sequence = before + [tokens.noTimestamps] + text + [tokens.end]
         guard let aligner = functions.aligners.first(where: { $0.tokens.shape.count >= sequence.count }) else {
             let longest = functions.aligners.last?.tokens.shape.count ?? 0
@@ -80,9 +80,9 @@ extension Diagnostic.Code {
     package static let noWordTimes: Self = "no-word-times"
 }
 
-/// Limits words that seem too long: one beside the end of a sentence has a part of the pause.
+/// Limits words beside the end of a sentence, which may have a part of the pause.
 struct WordLengths {
-    /// A word is at most twice as long as half of the words are, in seconds.
+    /// Twice the median of the words' lengths, in seconds.
     private let longest: Double
     private static let longestMedian = 0.7
 

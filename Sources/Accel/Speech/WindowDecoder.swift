@@ -105,7 +105,7 @@ struct WindowDecoder: Sendable {
         let start = StartChooser(noSpeech: tokens.noSpeech, languages: tokens.languages.values)
         _ = try await generated(before + [tokens.start], 1, by: start)
         let spoken = language ?? start.language.flatMap { token in tokens.languages.first { $0.value == token }?.key }
-        let prompt = before + beginning(in: spoken)
+        let prompt = before + request(in: spoken)
         var rejected: [DecodedWindow] = []
         for (index, temperature) in options.temperatures.enumerated() {
             let sampler = Sampler(
@@ -156,7 +156,7 @@ struct WindowDecoder: Sendable {
 
     /// The tokens that ask for the text of a window.
     /// - Parameter language: the code of the spoken language.
-    func beginning(in language: String?) -> [Int64] {
+    func request(in language: String?) -> [Int64] {
         let asked = [language.flatMap { tokens.languages[$0] }, tokens.tasks[options.task.rawValue]]
         return [tokens.start] + asked.compactMap(\.self)
     }
