@@ -139,7 +139,8 @@
                 let model = "\(folder)/model"
                 try FileManager.default.createDirectory(atPath: model, withIntermediateDirectories: true)
                 let fileBytes = try Self.write(kind, to: model)
-                let empty = try PeakMemory.peak(["help"], in: folder)
+                // So short a run may end between the last sample of its memory and its peak.
+                let empty = try (0..<5).map { _ in try PeakMemory.peak(["help"], in: folder) }.max() ?? 0
                 let inspected = try PeakMemory.peak(["inspect", "model"], in: folder) - empty
                 #expect(inspected < Self.decodedBytes / 4, "\(inspected) bytes, \(Self.decodedBytes) decoded")
                 let words = ["--shape", "batch=1,tokens=1,cache=8", "--compress", "keep", "-q", "-o", "p.accelpkg"]
