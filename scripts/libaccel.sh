@@ -11,9 +11,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/setup.sh
 dist=$PWD/.build/libaccel
-# The goal is 8 MB, which is missed: this only stops growth. Swift's own libraries are 6 MB of it; kernels for all processors and codecs (also those that only compress) are 4 MB, and
-# Swift code that nothing here calls stays where tables of protocols name it.
-limit=17500000
+# The goal is 8 MB, which is missed: this only stops growth that nobody sees. Swift's own libraries are 6.3 MB of it, kernels for all
+# processors 4.3 MB, text with its templates 1.5 MB, sound and pictures 0.3 MB; codecs that only compress and Swift code that nothing here
+# calls stay where tables of protocols name them.
+limit=20500000
 interface=Tests/AccelCTests/libaccel.abi
 headers=Sources/CAccel/include
 compiler=$(command -v clang || command -v cc)

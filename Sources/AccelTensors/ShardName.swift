@@ -9,11 +9,23 @@ struct ShardName {
 
     /// Reads a name; nil for one that is no shard's.
     init?(_ name: String) {
-        guard let match = name.wholeMatch(of: /(.+)-(\d{5,})-of-(\d{5,})\.safetensors/),
-            let number = Int(match.2), let count = Int(match.3), (1...9999).contains(count),
-            (1...count).contains(number)
+        // STEM-NUMBER-of-COUNT.safetensors, where a stem may have hyphens of its own.
+        let suffix = ".safetensors"
+        guard name.hasSuffix(suffix) else { return nil }
+        let parts = name.dropLast(suffix.count).split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count > 3, parts[parts.count - 2] == "of",
+            let number = Self.number(parts[parts.count - 3]), let count = Self.number(parts[parts.count - 1]),
+            (1...9999).contains(count), (1...count).contains(number)
         else { return nil }
-        (stem, digits, self.number, self.count) = (match.1, match.2.count, number, count)
+        let digits = parts[parts.count - 3]
+        let stem = name[..<digits.startIndex].dropLast()
+        guard !stem.isEmpty else { return nil }
+        (self.stem, self.digits, self.number, self.count) = (stem, digits.count, number, count)
+    }
+
+    /// Returns the value of five decimal digits or more; nil for another text.
+    private static func number(_ text: Substring) -> Int? {
+        text.utf8.count >= 5 && text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
     }
 
     /// The name of the shard of a number.

@@ -88,7 +88,8 @@ public struct CodecOption: Hashable, Sendable {
     /// Returns the canonical spelling of a value; nil if the option does not accept it.
     func canonical(_ value: String) -> String? { allowed.contains(value) ? value : free?.canonical(value) }
 
-    var accepted: String { (allowed + (free.map { [$0.words] } ?? [])).joined(separator: ", ") }
+    /// The accepted words, and the other kind of value where there is one.
+    var accepted: [String] { allowed + (free.map { [$0.words] } ?? []) }
 }
 
 /// A codec's name with a value for each of its options.
@@ -118,7 +119,8 @@ public struct CodecOptionValues: Hashable, Sendable {
         for (name, value) in given.sorted(by: { $0.key < $1.key }) {
             guard let option = options.first(where: { $0.name == name }) else { continue }
             guard let canonical = option.canonical(value) else {
-                throw RequestError("\(scheme.name): \(name)=\(value) is not valid; it takes \(option.accepted)")
+                let accepted = option.accepted.joined(separator: ", ")
+                throw RequestError("\(scheme.name): \(name)=\(value) is not valid; it takes \(accepted)")
             }
             values[name] = canonical
         }

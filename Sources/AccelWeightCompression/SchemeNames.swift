@@ -21,7 +21,7 @@ enum SchemeNames {
     /// Returns the form in which a scheme takes its options, as the end of an error.
     static func form(of type: CodecScheme) -> String {
         let options = type.options.filter { !$0.isFilledIn }.map {
-            "\($0.name)=\($0.accepted.replacing(", ", with: "|"))"
+            "\($0.name)=\($0.accepted.joined(separator: "|"))"
         }
         return options.isEmpty
             ? "; \(type.name) takes no options" : "; it takes \(type.name):\(options.joined(separator: ","))"

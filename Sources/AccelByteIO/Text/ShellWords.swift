@@ -4,5 +4,7 @@ package func shellWord(_ word: String) -> String {
         scalar.properties.isAlphabetic || ("0"..."9").contains(Character(scalar))
             || "/._-+=:,@%".unicodeScalars.contains(scalar)
     }
-    return isPlain && !word.isEmpty ? word : "'\(word.replacing("'", with: "'\\''"))'"
+    guard !isPlain || word.isEmpty else { return word }
+    let parts = word.split(separator: "'", omittingEmptySubsequences: false)
+    return "'" + parts.joined(separator: "'\\''") + "'"
 }
