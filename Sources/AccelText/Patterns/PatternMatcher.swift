@@ -58,7 +58,8 @@ struct PatternMatcher: ~Copyable {
                 program.tables.withUnsafeBufferPointer { tables in
                     var own = PatternScratch()
                     swap(&own, &scratch)
-                    var matcher = PatternMatcher(program, instructions, sets, tables, text, own)
+                    // Arrays with two owners would be allocated again by the first change.
+                    var matcher = PatternMatcher(program, instructions, sets, tables, text, consume own)
                     matcher.findAll(program.first, body)
                     scratch = matcher.takeScratch()
                 }
@@ -67,8 +68,9 @@ struct PatternMatcher: ~Copyable {
     }
 
     private consuming func takeScratch() -> PatternScratch {
-        // Notes of a long text are not kept.
+        // The memory of a long text is not kept.
         if scratch.notes.count > 1 << 16 { (scratch.notes, scratch.successes) = ([], []) }
+        if max(scratch.stack.capacity, scratch.trail.capacity) > 1 << 16 { (scratch.stack, scratch.trail) = ([], []) }
         return scratch
     }
 
