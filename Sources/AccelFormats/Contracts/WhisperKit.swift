@@ -4,38 +4,23 @@ import AccelByteIO
 /// reads sizes from the descriptions, and reads outputs as float16 without looking at their types.
 extension RuntimeContract {
     static let whisperKit = RuntimeContract(
-        name: "whisperkit", families: ["whisper"], format: CoreMLExporter.self,
+        name: "whisperkit", summary: "Whisper by Core ML", families: ["whisper"], format: CoreMLExporter.self,
         parts: [
             // Powers of quiet sounds are below the smallest number of float16, and samples have more digits than it.
-            Part(name: "MelSpectrogram", options: options(.float32), readsWeights: false),
-            Part(name: "AudioEncoder", options: options(.float16)),
-            Part(name: "TextDecoder", options: options(.float16)),
+            Part(name: "MelSpectrogram", options: coreML(.float32, outputs: .float16), readsWeights: false),
+            Part(name: "AudioEncoder", options: coreML(.float16, outputs: .float16)),
+            Part(name: "TextDecoder", options: coreML(.float16, outputs: .float16)),
         ],
         sideFiles: [
             "added_tokens.json", "config.json", "generation_config.json", "merges.txt", "normalizer.json",
             "preprocessor_config.json", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json",
             "vocab.json",
         ],
-        lastCommand: { folder in
-            let folder = shellWord(Files.trimmingSlashes(folder))
-            return "for model in MelSpectrogram AudioEncoder TextDecoder; do "
-                + "xcrun coremlcompiler compile \(folder)/$model.mlpackage \(folder); done"
-        },
-        findings: { try WhisperKitSizes(in: $0).findings + missingTokenizer(in: $0) })
-
-    private static func options(_ type: MILDataType) -> [(option: ExportOption, value: String)] {
-        let name = type == .float16 ? "float16" : "float32"
-        return [
-            (CoreMLExporter.precision, name), (CoreMLExporter.layout, CoreMLOptions.Layout.plain.rawValue),
-            (CoreMLExporter.shapes, "functions"), (CoreMLExporter.inputs, name), (CoreMLExporter.outputs, "float16"),
-        ]
-    }
-
-    @Sendable private static func missingTokenizer(in folder: String) -> [String] {
-        Files.kind(of: "\(folder)/tokenizer.json") == .file
-            ? []
-            : ["the model has no tokenizer.json: WhisperKit downloads the tokenizer of the variant that it guesses"]
-    }
+        lastCommand: { compilation(of: ["MelSpectrogram", "AudioEncoder", "TextDecoder"], in: $0) },
+        findings: {
+            try WhisperKitSizes(in: $0).findings
+                + missingTokenizer(in: $0, "WhisperKit downloads the tokenizer of the variant that it guesses")
+        })
 }
 
 /// The sizes that WhisperKit reads from the description of TextDecoder.

@@ -92,6 +92,7 @@ enum ExportCommand: Command {
             conversion.recipe = try Recipe(scheme: "float16")
         }
         if let contract = contract(arguments) {
+            try check(contract, arguments, type)
             return try run(contract, conversion, choices, to: output, settings, console)
         }
         let made = try ModelExport(of: conversion, to: type, choices: choices)
