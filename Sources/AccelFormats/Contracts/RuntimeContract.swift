@@ -33,7 +33,7 @@ package struct RuntimeContract: Sendable {
     }
 
     /// The contracts, in the order of help pages.
-    package static let all: [RuntimeContract] = [whisperKit, fluidAudio]
+    package static let all: [RuntimeContract] = [whisperKit, fluidAudio, mlxLM, mlxAudio]
 
     /// The name of the list of files in a folder of several exports.
     private static let listName = "contract.json"

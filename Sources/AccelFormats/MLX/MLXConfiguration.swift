@@ -32,6 +32,11 @@ struct MLXConfiguration: MLXSettings {
     /// The name of the file.
     static let fileName = "config.json"
 
+    /// Reads the configuration of an export.
+    static func read(in folder: String) throws -> JSONField {
+        JSONField(try JSON.read("\(folder)/\(fileName)"), file: fileName)
+    }
+
     /// Reads and completes a model's configuration.
     /// - Parameter ownsHead: whether the head is a tensor of its own.
     /// - Throws: `RequestError` for a property that the class does not support; `FormatError`.

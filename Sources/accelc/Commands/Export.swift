@@ -31,6 +31,7 @@ enum ExportCommand: Command {
         "accelc export all-MiniLM-L6-v2 --shape batch=1,sequence=128 --layout ane -o minilm.mlpackage",
         "accelc export Qwen3-0.6B --format gguf --compress q4_k_m -o qwen3-gguf",
         "accelc export whisper-base --format coreml --contract whisperkit -o openai_whisper-base",
+        "accelc export Qwen3-0.6B --format mlx --contract mlx-lm --compress int4 -o qwen3-mlx",
     ]
     static let subjects = ["all schemes"]
     static var details: String { ConversionArguments.schemes }
