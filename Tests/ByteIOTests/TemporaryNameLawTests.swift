@@ -26,6 +26,7 @@ struct TemporaryNameLawTests {
         "AccelPackages/Cache/Local/CacheFolder+Verification.swift": "moves a complete file into quarantine",
         "AccelHub/IncompleteBlob.swift": "downloads that stay, so that the next call continues them",
         "AccelHub/RepositoryCache.swift": "the links of a snapshot, by their final names",
+        "AccelConversion/ContractExport.swift": "in the temporary folder of a contract, which is published as a whole",
         "AccelPackages/Store/StoreFolder+Versions.swift": "moves a complete version into its place, or away",
     ]
 
