@@ -93,8 +93,8 @@ struct ChannelScalingTests {
             let feed = SeededInputs(seed: 1).inputs(for: plain)
             let drawn = SeededInputs(seed: 1).feed(for: plain)
             let states = Dictionary(
-                uniqueKeysWithValues: plain.program.states.compactMap { state in
-                    drawn.state(state.name).map { (state.name, $0) }
+                uniqueKeysWithValues: try plain.program.states.compactMap { state in
+                    try drawn.state(state.name).map { (state.name, $0) }
                 })
             let inputs = feed.merging(states) { first, _ in first }
             let (wanted, found) = (try plain.evaluate(inputs), try changed.evaluate(inputs))

@@ -208,7 +208,7 @@ struct GoldenTests {
         let report = try parity()
         #expect(report.exitStatus == .success && Set(report.outputs.map(\.name)) == ["y", "state"])
         let frozen = try program.freezing(ShapeBindings())
-        #expect(SeededInputs(seed: 1).feed(for: frozen).state("state")?.floats.allSatisfy { $0 != 0 } == true)
+        #expect(try SeededInputs(seed: 1).feed(for: frozen).state("state")?.floats.allSatisfy { $0 != 0 } == true)
         // A state that is not written.
         planned.functions[0].calls.removeLast()
         planned.functions[0].calls.append(

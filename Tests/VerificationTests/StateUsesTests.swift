@@ -63,6 +63,6 @@ struct StateUsesTests {
         let reference = FollowingReference(of: frozen, feed, constant: FunctionRun.originalOperand)
         try reference.finish()
         #expect(reference.results == whole)
-        #expect(found["idle"] == feed.state("idle"))
+        #expect(try found["idle"] == feed.state("idle"))
     }
 }

@@ -83,7 +83,7 @@ struct CoreMLComparison {
         let states = model?.program.states.map(\.name) ?? functions[run.function].interface.states.map(\.name)
         var call = FeedCall(inputs: feed.inputs)
         call.states = halves(
-            states.reduce(into: feed.states) { $0[$1] = $0[$1] ?? feed.drawnState?($1) }.filter { name, tensor in
+            try states.reduce(into: feed.states) { $0[$1] = try $0[$1] ?? feed.state($1) }.filter { name, tensor in
                 let state = functions[run.function].state(name)
                 return tensor.elementType.isFloatingPoint && tensor.shape.dimensions == state?.type.sizes
             })

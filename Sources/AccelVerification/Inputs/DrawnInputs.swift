@@ -14,8 +14,11 @@ final class DrawnInputs {
     private let drawn: SeededInputs
     /// The generator of the tokens before a block, so that they are other ones than the block's.
     private let earlier: SeededInputs
-    /// Runs a function, and returns its outputs and the states that it leaves, by name.
-    private let run: (_ function: Int, FunctionFeed) throws -> [String: HostTensor]
+    /// Runs a function, and hands over its outputs and the states that it leaves, by name, each once it is made.
+    typealias Run = (
+        _ function: Int, FunctionFeed, _ give: (_ name: String, HostTensor) throws -> Void
+    ) throws -> Void
+    private let run: Run
     /// The results of the encoders that have run, and of their cross-attention functions, by the index of the encoder's function.
     private var encodings: [Int: [String: HostTensor]] = [:]
     /// The runs of a function before the one that starts with its states.
@@ -23,26 +26,26 @@ final class DrawnInputs {
     /// The most tokens before a block where functions take one at a time.
     private static let mostSteps = 16
 
-    /// - Parameter run: runs one of the program's functions, and returns its outputs and the states that it leaves, by name.
-    init(
-        _ program: ModelPlan, _ models: [FrozenProgram?], seed: UInt64,
-        run: @escaping (_ function: Int, FunctionFeed) throws -> [String: HostTensor]
-    ) {
+    /// - Parameter run: runs one of the program's functions.
+    init(_ program: ModelPlan, _ models: [FrozenProgram?], seed: UInt64, run: @escaping Run) {
         (self.program, self.models, self.run) = (program, models, run)
         (drawn, earlier) = (SeededInputs(seed: seed), SeededInputs(seed: seed &+ 1 << 32))
     }
 
     /// Creates random inputs for a package's functions, which the runner runs.
     convenience init(_ program: ModelPlan, _ models: [FrozenProgram?], seed: UInt64, _ runner: PackageRunner) {
-        self.init(program, models, seed: seed, run: runner.run)
+        self.init(program, models, seed: seed) { try runner.run($0, $1, give: $2) }
     }
 
     /// Creates random inputs for functions of a model, which run by the operators' reference implementations.
     convenience init(_ models: [FrozenProgram], seed: UInt64) {
-        self.init(ModelPlan(outlining: models), models, seed: seed) { function, feed in
+        self.init(ModelPlan(outlining: models), models, seed: seed) { function, feed, give in
             var states = feed.states
+            for name in feed.kept?.names ?? [] where states[name] == nil { states[name] = try feed.state(name) }
             let outputs = try models[function].evaluate(feed.inputs, states: &states)
-            return states.merging(outputs.map { ($0.name, $0.tensor) }) { $1 }.mapValues { $0.wideningRows() }
+            for (name, tensor) in states.merging(outputs.map { ($0.name, $0.tensor) }, uniquingKeysWith: { $1 }) {
+                try give(name, tensor.wideningRows())
+            }
         }
     }
 
@@ -64,14 +67,23 @@ final class DrawnInputs {
         if let port = function.input(.position), function.input(.tokens) != nil {
             let (count, caches) = try caches(before: function, feed.states)
             feed.inputs[port.name] = HostTensor([Int64](repeating: Int64(count), count: port.shape.count), port.shape)
-            feed.states.merge(caches) { $1 }
+            feed.kept = caches
         } else if !function.changedStates.isEmpty {
             feed.states.merge(try statesAfterRuns(of: index, model, feed.states)) { $1 }
         }
-        feed.states = feed.states.filter { _, tensor in tensor.floats.allSatisfy(\.isFinite) }
+        feed.states = feed.states.filter { Self.isFinite($1) }
         let given = Set(feed.states.keys).union(function.changedStates.map(\.name))
         feed.drawnState = { [drawn] name in given.contains(name) ? nil : drawn.state(name, of: model) }
         return feed
+    }
+
+    private static func isFinite(_ tensor: HostTensor) -> Bool { tensor.floats.allSatisfy(\.isFinite) }
+
+    /// Returns all results of a run.
+    private func results(of function: Int, _ feed: FunctionFeed) throws -> [String: HostTensor] {
+        var results: [String: HostTensor] = [:]
+        try run(function, feed) { results[$0] = $1 }
+        return results
     }
 
     private func widened(_ state: FrozenProgram.State) -> Shape {
@@ -100,11 +112,11 @@ final class DrawnInputs {
     /// Returns the results of one encoder, and of the function behind it, on random features.
     private func encoding(by index: Int, _ model: FrozenProgram) throws -> [String: HostTensor] {
         let inputs = drawn.inputs(for: model)
-        var made = try run(index, FunctionFeed(inputs: inputs))
+        var made = try results(of: index, FunctionFeed(inputs: inputs))
         let tensors = inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) }
         for step in DecodingPlan.encoding(program, tensors) where !step.carried.isEmpty {
             let carried = step.inputs(carrying: made) { HostTensor($0) }
-            made.merge(try run(step.function, FunctionFeed(inputs: carried))) { $1 }
+            made.merge(try results(of: step.function, FunctionFeed(inputs: carried))) { $1 }
         }
         return made
     }
@@ -113,7 +125,7 @@ final class DrawnInputs {
     /// - Parameter states: those of an encoder, which the block reads too.
     private func caches(
         before function: FunctionPlan, _ states: [String: HostTensor]
-    ) throws -> (count: Int, caches: [String: HostTensor]) {
+    ) throws -> (count: Int, caches: KeptStates?) {
         let names = Set(function.states(.keyValueCache).map(\.name))
         func length(_ index: Int) -> Int { program.functions[index].input(.tokens)?.shape.dimensions.last ?? 0 }
         let capacity =
@@ -128,21 +140,27 @@ final class DrawnInputs {
                 && other.states(.crossAttention) == function.states(.crossAttention)
         }
         guard !names.isEmpty, let first = sharing.max(by: { length($0) < length($1) }), let model = models[first] else {
-            return (0, [:])
+            return (0, nil)
         }
         let room = capacity - max(own, length(first))
-        guard room > 0 else { return (0, [:]) }
+        guard room > 0 else { return (0, nil) }
         let blocks = length(first) > 1 ? 1 : min(room, Self.mostSteps)
-        var caches = states
+        var caches: KeptStates?
         for block in 0..<blocks {
             var inputs = SeededInputs(seed: earlier.seed &+ UInt64(block)).inputs(for: model)
             for port in program.functions[first].inputs
             where program.functions[first].interface.inputs[port.name]?.kind == .position {
                 inputs[port.name] = HostTensor([Int64](repeating: Int64(block), count: port.shape.count), port.shape)
             }
-            caches.merge(try run(first, FunctionFeed(inputs: inputs, states: caches))) { $1 }
+            let next = KeptStates()
+            let isLast = block == blocks - 1
+            try run(first, FunctionFeed(inputs: inputs, states: states, kept: caches)) { name, tensor in
+                guard names.contains(name), !isLast || Self.isFinite(tensor) else { return }
+                try next.keep(tensor, as: name)
+            }
+            caches = next
         }
-        return (min(blocks * length(first), capacity - own), caches.filter { names.contains($0.key) })
+        return (min(blocks * length(first), capacity - own), caches)
     }
 
     /// Returns the states that some runs of a function on other random inputs leave.
@@ -153,7 +171,7 @@ final class DrawnInputs {
         var states = given
         for number in 0..<Self.earlierRuns {
             let inputs = SeededInputs(seed: earlier.seed &+ UInt64(number)).inputs(for: model)
-            states.merge(try run(index, FunctionFeed(inputs: inputs, states: states))) { $1 }
+            states.merge(try results(of: index, FunctionFeed(inputs: inputs, states: states))) { $1 }
         }
         return states.filter { names.contains($0.key) }
     }

@@ -148,7 +148,7 @@ extension FunctionPlan {
     func encoderStates(missingIn feed: FunctionFeed) -> [FrozenProgram.State] {
         let changed = Set(changedStates.map(\.name))
         return states(.crossAttention).filter {
-            !changed.contains($0.name) && !feed.made.contains($0.name) && feed.state($0.name) == nil
+            !changed.contains($0.name) && !feed.made.contains($0.name) && !feed.hasState($0.name)
         }
     }
 }

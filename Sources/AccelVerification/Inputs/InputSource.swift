@@ -71,6 +71,8 @@ struct FunctionFeed {
     var inputs: [String: HostTensor] = [:]
     /// Given initial states, by name.
     var states: [String: HostTensor] = [:]
+    /// Initial states that an earlier run has left; nil for none.
+    var kept: KeptStates?
     /// Returns a random initial state, which is made each time that it is needed: the states of a large cache take more memory
     /// than the layer that reads them. nil makes none.
     var drawnState: ((String) -> HostTensor?)?
@@ -86,7 +88,16 @@ struct FunctionFeed {
     var made: Set<String> = []
 
     /// Returns an initial state; nil for one that starts with the function's own initial value.
-    func state(_ name: String) -> HostTensor? { states[name] ?? drawnState?(name) }
+    /// - Throws: `RequestError` (unavailable) if a state that was kept cannot be read.
+    func state(_ name: String) throws -> HostTensor? {
+        if let state = states[name] { return state }
+        return try kept?.state(name) ?? drawnState?(name)
+    }
+
+    /// Whether there is an initial state of this name.
+    func hasState(_ name: String) -> Bool {
+        states[name] != nil || kept?.names.contains(name) == true || drawnState?(name) != nil
+    }
 
     /// Adds inputs and states that are made when the run begins.
     mutating func add(_ more: @escaping () throws -> (inputs: [String: HostTensor], states: [String: HostTensor])) {

@@ -144,7 +144,7 @@ struct RuntimeStages: StageRunner {
         for (index, model) in models.enumerated() where !done.contains(index) {
             try model.requireMemoryForInputs()
             guard var feed = try inputs.feed(for: index) else { continue }
-            for state in model.states { feed.states[state.name] = feed.state(state.name) }
+            for state in model.states { feed.states[state.name] = try feed.state(state.name) }
             add(index, FeedCall(feed)) { _, _, _ in nil }
             if options.inputs.seed == nil { drawn.append(model.functionName) }
         }

@@ -10,12 +10,12 @@ struct ArenaMemory {
     private let arena: ByteBuffer
     private let states: [ByteBuffer]
     /// Returns the initial value of a state; nil for the function's own.
-    private let initial: (String) -> HostTensor?
+    private let initial: (String) throws -> HostTensor?
     private let function: FunctionPlan
     let inputs: [HostTensor]
 
     /// - Parameter initial: returns the initial value of a state by name; nil for the function's own.
-    init(_ function: FunctionPlan, inputs: [HostTensor], initial: @escaping (String) -> HostTensor?) throws {
+    init(_ function: FunctionPlan, inputs: [HostTensor], initial: @escaping (String) throws -> HostTensor?) throws {
         let purpose = "function \(function.name)"
         let sizes = function.states.map { $0.shape.count * $0.elementType.byteCount }
         try MachineMemory.require(MachineMemory.sum([function.arenaBytes] + sizes), for: purpose)
@@ -29,7 +29,7 @@ struct ArenaMemory {
         let state = function.states[index]
         let type = TensorType(state.elementType, shape: state.shape)
         let value =
-            initial(state.name)?.converted(to: state.elementType) ?? HostTensor(state.initial, filling: type)
+            try initial(state.name)?.converted(to: state.elementType) ?? HostTensor(state.initial, filling: type)
         guard value.type == type else { throw outside("state \"\(state.name)\" is to start as \(value.type)") }
         value.stored(name: state.name).bytes.withBytes { states[index].bytes.copyMemory(from: $0) }
     }

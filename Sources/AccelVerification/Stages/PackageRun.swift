@@ -35,7 +35,7 @@ final class PackageRun {
     private func load(_ states: [Int]) throws {
         for index in states {
             let state = function.states[index]
-            guard let value = feed.state(state.name)?.converted(to: state.elementType) else { continue }
+            guard let value = try feed.state(state.name)?.converted(to: state.elementType) else { continue }
             try session.states.set([value.stored(name: state.name)])
         }
     }

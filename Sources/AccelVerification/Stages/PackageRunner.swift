@@ -46,19 +46,22 @@ final class PackageRunner {
         return new
     }
 
+    /// Runs a whole function, and hands over its outputs and states, each once no later call uses it.
+    func run(_ function: Int, _ feed: FunctionFeed, give: (_ name: String, HostTensor) throws -> Void) throws {
+        let run = try start(function, feed)
+        for index in program.functions[function].calls.indices {
+            try run.step(index)
+            try run.release(after: index, give)
+        }
+        try run.finish { try give($0, $1.wideningRows()) }
+    }
+
     /// Runs a whole function.
     /// - Returns: the outputs and the function's states after the run, by name.
     func run(_ function: Int, _ feed: FunctionFeed) throws -> [String: HostTensor] {
-        let session = try open()
-        let states = program.functions[function].states
-        try session.states.restore(
-            states.compactMap { state in
-                feed.state(state.name)?.converted(to: state.elementType).stored(name: state.name)
-            })
-        let inputs = feed.inputs.map { ($0.key, $0.value.stored(name: $0.key)) }
-        var results = try session.executor(of: function).run(Dictionary(uniqueKeysWithValues: inputs))
-        results += states.compactMap(session.states.value)
-        return Dictionary(results.map { ($0.name, HostTensor.values($0)) }) { first, _ in first }
+        var results: [String: HostTensor] = [:]
+        try run(function, feed) { results[$0] = $1 }
+        return results
     }
 
     /// Starts a run of a function that goes on call by call, in memory of its own.

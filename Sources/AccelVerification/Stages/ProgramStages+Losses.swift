@@ -63,7 +63,7 @@ extension ProgramStages {
             for number in 0..<count {
                 let feed = try feeds[(2 * number + 1) * feeds.count / (2 * count)].completed()
                 let inputs = feed.inputs.filter { !positions.contains($0.key) }
-                let states = program.encoderStates.compactMap { feed.state($0.name)?.stored(name: $0.name) }
+                let states = try program.encoderStates.compactMap { try feed.state($0.name)?.stored(name: $0.name) }
                 let tensors = inputs.map { $0.value.stored(name: $0.key) } + states
                 guard let run = try CalibrationSamples(tensors, for: program, file: "the inputs") else { continue }
                 if samples == nil { samples = run } else { samples?.add(run) }
