@@ -77,21 +77,37 @@ package struct Resampler: Sendable {
 
     /// Returns `samples.count * target / source` samples, rounded up. Samples before the first and after the last count as 0.
     package func resample(_ samples: [Float]) -> [Float] {
-        let (whole, part) = samples.count.quotientAndRemainder(dividingBy: source)
-        let count = whole * target + (part * target + source - 1) / source
-        return samples.withUnsafeBufferPointer { samples in
+        self.samples(0..<count(of: samples.count), of: samples, from: 0)
+    }
+
+    /// The number of samples that so many input samples make.
+    func count(of sampleCount: Int) -> Int {
+        let (whole, part) = sampleCount.quotientAndRemainder(dividingBy: source)
+        return whole * target + (part * target + source - 1) / source
+    }
+
+    /// The input samples that an output sample is made of, those before the first one and after the last one included.
+    func input(of index: Int) -> Range<Int> {
+        let (block, phase) = index.quotientAndRemainder(dividingBy: target)
+        let start = block * source + starts[phase]
+        return start..<start + taps
+    }
+
+    /// Returns some output samples. Input samples before 0 and after the last one count as 0.
+    /// - Parameter first: the index of the first of the input samples, of which no earlier one is needed.
+    func samples(_ indices: Range<Int>, of samples: [Float], from first: Int) -> [Float] {
+        samples.withUnsafeBufferPointer { samples in
             weights.withUnsafeBufferPointer { weights in
-                [Float](unsafeUninitializedCapacity: count) { made, written in
-                    for index in 0..<count {
-                        let (block, phase) = index.quotientAndRemainder(dividingBy: target)
-                        let start = block * source + starts[phase]
-                        let first = max(0, -start)
-                        let last = max(first, min(taps, samples.count - start))
-                        made[index] = Self.product(
-                            weights.baseAddress! + phase * taps + first, samples.baseAddress! + start + first,
-                            last - first)
+                [Float](unsafeUninitializedCapacity: indices.count) { made, written in
+                    for index in indices {
+                        let range = input(of: index).clamped(to: 0..<first + samples.count)
+                        let phase = index % target
+                        let tap = range.isEmpty ? 0 : range.lowerBound - input(of: index).lowerBound
+                        made[index - indices.lowerBound] = Self.product(
+                            weights.baseAddress! + phase * taps + tap,
+                            samples.baseAddress! + (range.isEmpty ? 0 : range.lowerBound - first), range.count)
                     }
-                    written = count
+                    written = indices.count
                 }
             }
         }
@@ -113,5 +129,41 @@ package struct Resampler: Sendable {
             index += 1
         }
         return sum
+    }
+}
+
+/// Resamples a sound that arrives in pieces: the samples are those of the whole sound.
+package struct StreamedResampler: Sendable {
+    private let resampler: Resampler
+    /// The input samples that are needed yet, and the index of their first one.
+    private var waiting: [Float] = []
+    private var first = 0
+    /// The number of samples that were made.
+    private var made = 0
+
+    /// - Throws: as `Resampler`.
+    package init(from source: Int, to target: Int) throws(RequestError) {
+        resampler = try Resampler(from: source, to: target)
+    }
+
+    /// Takes over the next samples.
+    /// - Returns: the samples that do not depend on later ones.
+    package mutating func append(_ samples: [Float]) -> [Float] {
+        waiting += samples
+        var end = made
+        while resampler.input(of: end).upperBound <= first + waiting.count { end += 1 }
+        return take(to: end)
+    }
+
+    /// Returns the last samples.
+    package mutating func finish() -> [Float] { take(to: max(resampler.count(of: first + waiting.count), made)) }
+
+    private mutating func take(to end: Int) -> [Float] {
+        let samples = resampler.samples(made..<end, of: waiting, from: first)
+        made = end
+        let needed = min(max(resampler.input(of: made).lowerBound, first), first + waiting.count)
+        waiting.removeFirst(needed - first)
+        first = needed
+        return samples
     }
 }

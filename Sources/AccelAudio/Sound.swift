@@ -21,7 +21,7 @@ public struct Sound: Equatable, Sendable {
     }
 
     /// Creates a sound of whole frames, with a positive rate.
-    init(frames: [Float], channelCount: Int = 1, sampleRate: Int) {
+    package init(frames: [Float], channelCount: Int = 1, sampleRate: Int) {
         (samples, self.channelCount, self.sampleRate) = (frames, channelCount, sampleRate)
     }
 

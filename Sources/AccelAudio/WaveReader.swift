@@ -13,7 +13,7 @@ struct WaveReader {
         reader = ByteReader(bytes, file: file, position: 12)
     }
 
-    private struct Format {
+    struct Format {
         let encoding: SampleEncoding
         let channels: Int
         let rate: Int
@@ -21,6 +21,13 @@ struct WaveReader {
     }
 
     consuming func sound() throws(FormatError) -> Sound {
+        let (format, size) = try start()
+        return try samples(size, of: format)
+    }
+
+    /// Reads up to the samples.
+    /// - Returns: their format, and their bytes as the file states them.
+    mutating func start() throws(FormatError) -> (format: Format, byteCount: Int) {
         var format: Format?
         while reader.remaining >= 8 {
             let start = reader.position
@@ -33,7 +40,7 @@ struct WaveReader {
                 format = try parsedFormat(size, at: content)
             case Array("data".utf8):
                 guard let format else { throw reader.error("the samples come before their format", at: start) }
-                return try samples(size, of: format)
+                return (format, size)
             default: break
             }
             // Chunks begin at even offsets.
@@ -89,7 +96,7 @@ struct WaveReader {
     private mutating func samples(_ size: Int, of format: Format) throws(FormatError) -> Sound {
         let start = reader.position
         var size = size
-        if size == Self.openSize || size == 0 {
+        if Self.isOpen(size) {
             size = reader.remaining / format.frameBytes * format.frameBytes
         } else {
             guard size <= reader.remaining else {
@@ -107,8 +114,8 @@ struct WaveReader {
     }
 
     private static let extensible: UInt16 = 0xFFFE
-    /// The size of samples that a program has written to a pipe. Others leave 0 there.
-    private static let openSize = 0xFFFF_FFFF
+    /// Whether a size stands for samples up to the end of the file. Programs that write to a pipe leave it so.
+    static func isOpen(_ size: Int) -> Bool { size == 0xFFFF_FFFF || size == 0 }
     /// All but the first two bytes of KSDATAFORMAT_SUBTYPE_PCM and its siblings.
     private static let guidEnd: [UInt8] = [
         0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x80, 0x00, 0x00, 0xAA, 0x00, 0x38, 0x9B, 0x71,

@@ -91,6 +91,23 @@ struct SpectrumTests {
         }
     }
 
+    @Test(
+        "A sound that is resampled in pieces has the samples of the whole one",
+        arguments: [(44_100, 16_000), (8000, 16_000), (48_000, 16_000), (16_000, 22_050)] as [(Int, Int)],
+        [1, 100, 4096])
+    func pieces(_ rates: (from: Int, to: Int), _ size: Int) throws {
+        for count in [0, 1, 50, 3001] {
+            let samples = (0..<count).map { Float(($0 * 7919) % 2001 - 1000) / 1000 }
+            var stream = try StreamedResampler(from: rates.from, to: rates.to)
+            var made: [Float] = []
+            for start in stride(from: 0, to: count, by: size) {
+                made += stream.append(Array(samples[start..<min(start + size, count)]))
+            }
+            made += stream.finish()
+            #expect(made == (try Resampler(from: rates.from, to: rates.to).resample(samples)))
+        }
+    }
+
     @Test("Channels are resampled apart, and no samples give none")
     func channels() throws {
         let (left, right) = ((0..<300).map { Float($0 % 7) / 7 }, (0..<300).map { Float($0 % 5) / 5 })
