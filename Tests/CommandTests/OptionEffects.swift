@@ -147,6 +147,8 @@ extension OptionEffect {
             ("messages", "run l.accelpkg --generate 4 [ --messages chat.json / --prompt a ]"),
             ("chat", "run l.accelpkg --generate 4 [ --chat / --prompt a ]"),
             ("text", "run s.accelpkg --text [ a / b ]"), ("truncate", "run s.accelpkg --text long.txt [ --truncate ]"),
+            ("search", "run s.accelpkg --text a [ --search lines.txt ]"),
+            ("nearest", "run s.accelpkg --text a --search lines.txt [ --nearest 1 ]"),
             ("image", "run v.accelpkg --image [ photo.png / photo.jpg ]"),
             ("audio", "run w.accelpkg --audio [ talk.wav / other.wav ]"),
             ("task", "run w.accelpkg --audio talk.wav [ --task translate ]"),

@@ -186,6 +186,44 @@ struct TextRunTests {
         }
     }
 
+    @Test("the lines that are nearest to a text have the largest cosines, the nearest first")
+    func search() async throws {
+        let texts = try expected("sentence")["texts"].array().map { try $0.string() }
+        let model = try await AccelModel(.path("\(try Self.packages.path)/sentence"), configuration: .reproducible)
+        let vectors = try await model.embed(texts, truncates: true)
+        func product(_ left: [Float], _ right: [Float]) -> Float { zip(left, right).reduce(0) { $0 + $1.0 * $1.1 } }
+        func cosine(_ left: [Float], _ right: [Float]) -> Float {
+            product(left, right) / (product(left, left) * product(right, right)).squareRoot()
+        }
+        let index = try await TextIndex(texts, by: model, truncates: true)
+        #expect(index.texts == texts && texts.count > 2)
+        for (number, text) in texts.enumerated() {
+            let found = try await index.nearest(to: text, count: texts.count)
+            let cosines = vectors.map { cosine($0, vectors[number]) }
+            #expect(found.count == texts.count && Set(found.map(\.index)).count == texts.count)
+            for match in found {
+                #expect(abs(match.score - cosines[match.index]) < 1e-5 && match.text == texts[match.index])
+            }
+            #expect(zip(found, found.dropFirst()).allSatisfy { $0.score >= $1.score })
+            #expect(abs(found[0].score - 1) < 1e-5)
+        }
+        #expect(try await index.nearest(to: texts[0], count: 0).isEmpty)
+        try withTemporaryFolder { folder in
+            try texts.joined(separator: "\n").write(toFile: "\(folder)/texts.txt", atomically: true, encoding: .utf8)
+            let words = ["--text", texts[1], "--search", "\(folder)/texts.txt", "--nearest", "2", "--truncate"]
+            let nearest = try JSONField(try run("sentence", words), file: "output")["texts"].array()[0]["nearest"]
+                .array()
+            #expect(try nearest.count == 2 && nearest[0]["text"].string() == texts[1])
+            #expect(try abs(nearest[0]["score"].double() - 1) < 1e-5)
+            let lines = try CommandRunner.run(
+                ["run", "\(try Self.packages.path)/sentence"] + words, in: folder
+            ).output.split(separator: "\n")
+            #expect(lines.count == 2 && lines[0] == "1.0000\t\(texts[1])")
+            _ = try run("labels", words, status: 3)
+            _ = try run("sentence", ["--text", "a", "--search", "\(folder)/nothing.txt"], status: 2)
+        }
+    }
+
     @Test("a text that is too long is an error, unless it may be shortened")
     func lengths() throws {
         let text = String(repeating: "apples ", count: 60)

@@ -10,6 +10,11 @@ struct TextEncodings {
 
     func run() throws {
         let texts = try lines()
+        if let path = arguments[TextSearch.search] {
+            let lines = try Self.lines(TextFile(path), by: model.text())
+            try TextSearch(model: model, lines: lines, arguments: arguments, console: console).run(on: texts)
+            return
+        }
         let results = try results(of: texts)
         if arguments.has(CommonOptions.json) {
             console.print(
@@ -25,7 +30,7 @@ struct TextEncodings {
     }
 
     /// The lines of a file, the lines of standard input, or the text itself. Each line has a result.
-    private func lines() throws -> [String] {
+    func lines() throws -> [String] {
         let given = try arguments.required(TextOptions.text)
         switch given == "-" ? nil : Files.kind(of: given) {
         case nil where given == "-":

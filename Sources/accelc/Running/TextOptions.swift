@@ -58,7 +58,9 @@ enum TextOptions {
         .option("prompt"), .option("messages"), .option("chat"), .option("generate"),
     ]
     static let modes = [prompt, messages, chat, text]
-    static let all = modes + [system, raw, temperature, topK, topP, minP, penalty, seed, truncate]
+    static let all =
+        modes + [system, raw, temperature, topK, topP, minP, penalty, seed, truncate]
+        + [TextSearch.search, TextSearch.nearest]
 
     /// The settings of generation.
     /// - Parameter settings: those that the command line changes.
