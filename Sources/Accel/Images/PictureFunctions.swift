@@ -4,33 +4,14 @@ import AccelImages
 import AccelPrograms
 import AccelTensors
 
-/// The functions of a model that take whole pictures, and nothing else, and the processor that makes their pixels.
-struct PictureFunctions: Sendable {
-    /// A function for `batch` pictures.
-    struct Function: Sendable {
-        let description: FunctionDescription
-        /// F32[batch, 3, height, width].
-        let pixels: FunctionDescription.Port
-        let output: FunctionDescription.Port
-        var batch: Int { pixels.shape.dimensions[0] }
-    }
-    /// Functions of one size of pictures, from the smallest batch to the largest.
-    let functions: [Function]
+/// Makes the pixels of a model's functions, as its preprocessor_config.json states it.
+struct PicturePixels: Sendable {
     private let processor: ImageProcessor
-    private let model: AccelModel
+    private let path: String
 
-    /// - Parameter kinds: the kinds of outputs, the best one first.
-    /// - Throws: `AccelError` (unsupported) if no function takes pictures and has an output of one of the kinds, or if the package does not state
-    ///   how pixels are made; (corrupt) for settings of its files that cannot be read.
-    init(_ model: AccelModel, outputs kinds: [RoleKind], for purpose: String) throws(AccelError) {
-        let path = model.package.path
-        self.model = model
-        let fitting = model.functions.compactMap { Function($0, kinds) }.sorted { $0.batch < $1.batch }
-        guard let first = fitting.first else {
-            throw AccelError(
-                .unsupported, "no function takes pictures of three colours and returns \(purpose)", at: path)
-        }
-        functions = fitting.filter { $0.pixels.shape.dimensions[1...] == first.pixels.shape.dimensions[1...] }
+    /// - Throws: `AccelError`: (unsupported) if the package does not state how pixels are made; (corrupt) for settings that cannot be read.
+    init(_ model: AccelModel) throws(AccelError) {
+        path = model.package.path
         do {
             guard let processor = try ImageProcessor(files: model.package.assetFiles) else {
                 throw AccelError(
@@ -41,26 +22,10 @@ struct PictureFunctions: Sendable {
         } catch { throw AccelError(error, at: path) }
     }
 
-    /// Runs pictures, as many at a time as there are rows. `body` gets the output, the row of a picture in it, and its index.
-    func run(
-        _ pictures: [Picture],
-        _ body: (Function, AccelTensor, _ row: Int, _ index: Int) throws(AccelError) -> Void
-    ) async throws(AccelError) {
-        var start = 0
-        while start < pictures.count {
-            let function = functions.last { $0.batch <= pictures.count - start } ?? functions[0]
-            let taken = pictures[start..<min(start + function.batch, pictures.count)]
-            let outputs = try await model.function(function.description.name)(
-                [function.pixels.name: try pixels(Array(taken), for: function)])
-            let output = try outputs[function.output.name]
-            for row in 0..<taken.count { try body(function, output, row, start + row) }
-            start += taken.count
-        }
-    }
-
-    /// Rows without a picture are zeros.
-    private func pixels(_ pictures: [Picture], for function: Function) throws(AccelError) -> AccelTensor {
-        let (shape, path) = (function.pixels.shape, model.package.path)
+    /// Returns the pixels of some pictures; rows without a picture are zeros.
+    /// - Parameter shape: F32[batch, 3, height, width].
+    /// - Throws: `AccelError`: (invalid) for a picture that cannot be resized; (unsupported) if the settings make another size.
+    func tensor(of pictures: [Picture], shape: Shape) throws(AccelError) -> AccelTensor {
         let (height, width) = (shape.dimensions[2], shape.dimensions[3])
         var rows: [[Float]] = []
         for picture in pictures {
@@ -78,6 +43,54 @@ struct PictureFunctions: Sendable {
             for (row, values) in rows.enumerated() {
                 for index in values.indices { span[row * values.count + index] = values[index] }
             }
+        }
+    }
+}
+
+/// The functions of a model that take whole pictures, and nothing else, and the processor that makes their pixels.
+struct PictureFunctions: Sendable {
+    /// A function for `batch` pictures.
+    struct Function: Sendable {
+        let description: FunctionDescription
+        /// F32[batch, 3, height, width].
+        let pixels: FunctionDescription.Port
+        let output: FunctionDescription.Port
+        var batch: Int { pixels.shape.dimensions[0] }
+    }
+    /// Functions of one size of pictures, from the smallest batch to the largest.
+    let functions: [Function]
+    private let pixels: PicturePixels
+    private let model: AccelModel
+
+    /// - Parameter kinds: the kinds of outputs, the best one first.
+    /// - Throws: `AccelError` (unsupported) if no function takes pictures and has an output of one of the kinds, or if the package does not state
+    ///   how pixels are made; (corrupt) for settings of its files that cannot be read.
+    init(_ model: AccelModel, outputs kinds: [RoleKind], for purpose: String) throws(AccelError) {
+        let path = model.package.path
+        self.model = model
+        let fitting = model.functions.compactMap { Function($0, kinds) }.sorted { $0.batch < $1.batch }
+        guard let first = fitting.first else {
+            throw AccelError(
+                .unsupported, "no function takes pictures of three colours and returns \(purpose)", at: path)
+        }
+        functions = fitting.filter { $0.pixels.shape.dimensions[1...] == first.pixels.shape.dimensions[1...] }
+        pixels = try PicturePixels(model)
+    }
+
+    /// Runs pictures, as many at a time as there are rows. `body` gets the output, the row of a picture in it, and its index.
+    func run(
+        _ pictures: [Picture],
+        _ body: (Function, AccelTensor, _ row: Int, _ index: Int) throws(AccelError) -> Void
+    ) async throws(AccelError) {
+        var start = 0
+        while start < pictures.count {
+            let function = functions.last { $0.batch <= pictures.count - start } ?? functions[0]
+            let taken = pictures[start..<min(start + function.batch, pictures.count)]
+            let outputs = try await model.function(function.description.name)(
+                [function.pixels.name: try pixels.tensor(of: Array(taken), shape: function.pixels.shape)])
+            let output = try outputs[function.output.name]
+            for row in 0..<taken.count { try body(function, output, row, start + row) }
+            start += taken.count
         }
     }
 }

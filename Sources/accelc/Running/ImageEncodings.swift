@@ -6,9 +6,9 @@ import AccelImages
 enum ImageOptions {
     static let image = Option(
         "image", .input("FILE"), in: .input,
-        "print the result of an encoder for a PNG or JPEG file. The result is a vector, or classes with scores. Each further file has a "
-            + "result of its own",
-        isCommon: true, isRepeatable: true, excludes: ["inputs", "prompt", "messages", "chat", "text", "audio"])
+        "print the result of an encoder for a PNG or JPEG file. The result is a vector, or classes with scores; with --text it is how well "
+            + "each text fits. Each further file has a result of its own",
+        isCommon: true, isRepeatable: true, excludes: ["inputs", "prompt", "messages", "chat", "audio"])
 }
 
 /// A run of a model that takes whole images: a vector or classes of each.
@@ -25,13 +25,16 @@ struct ImageEncodings {
 
     func run(_ model: AccelModel, _ arguments: Arguments, _ console: Console) throws {
         let isJSON = arguments.has(CommonOptions.json)
+        let texts =
+            arguments.has(TextOptions.text)
+            ? try TextEncodings(model: model, arguments: arguments, console: console).lines() : nil
         // As many images are in memory as the model takes at a time.
         let rows = model.picturesAtOnce
         var documents: [JSON] = []
         for start in stride(from: 0, to: paths.count, by: rows) {
             let part = paths[start..<min(start + rows, paths.count)]
             let pictures = try part.map { try Picture(contentsOf: $0) }
-            for (path, result) in zip(part, try results(of: pictures, by: model)) {
+            for (path, result) in zip(part, try results(of: pictures, with: texts, arguments, by: model)) {
                 if isJSON {
                     documents.append(["image": .string(path), result.name: result.document])
                 } else {
@@ -42,7 +45,14 @@ struct ImageEncodings {
         if isJSON { console.print(["images": .array(documents)]) }
     }
 
-    private func results(of pictures: [Picture], by model: AccelModel) throws -> [EncoderResult] {
+    private func results(
+        of pictures: [Picture], with texts: [String]?, _ arguments: Arguments, by model: AccelModel
+    ) throws -> [EncoderResult] {
+        if let texts {
+            let truncates = arguments.has(TextOptions.truncate)
+            return try waiting { try await model.match(pictures, with: texts, truncates: truncates) }
+                .map(EncoderResult.init)
+        }
         if model.classifiesPictures {
             return try waiting { try await model.classify(pictures: pictures) }.map(EncoderResult.init)
         }

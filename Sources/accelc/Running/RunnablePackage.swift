@@ -37,7 +37,8 @@ struct RunnablePackage {
         conversion.keepsQuantized = arguments[Self.compress] == nil
         // What a run needs is not known yet: long texts too, and several at once.
         conversion.takesAllUsualShapes = true
-        if SpeechOptions.format(arguments) == .words { conversion.parts = [FamilyModel.everyPart] }
+        let comparesImages = arguments.has(ImageOptions.image) && arguments.has(TextOptions.text)
+        if SpeechOptions.format(arguments) == .words || comparesImages { conversion.parts = [FamilyModel.everyPart] }
         try self.init(converting: conversion, arguments, console)
     }
 
