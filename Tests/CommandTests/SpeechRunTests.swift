@@ -190,6 +190,100 @@ struct SpeechRunTests {
         #expect(lines.status == 0 && !lines.output.isEmpty && lines.errors.contains("; speech found in 2.8 s;"))
     }
 
+    @Test("a sound that goes on has the segments of its windows, with the times of the whole sound")
+    func live() async throws {
+        let model = try await AccelModel(
+            .path("\(try Self.packages.path)/whisper.accelpkg"), configuration: .reproducible)
+        let talk = try Sound(contentsOf: Self.sound).mono.resampled(to: 16_000).samples
+        let silence = [Float](repeating: 0, count: 32_000)
+        let samples = silence + talk + silence + talk + silence
+        let pieces = AsyncStream<Sound> { stream in
+            for start in stride(from: 0, to: samples.count, by: 10_000) {
+                let piece = Array(samples[start..<min(start + 10_000, samples.count)])
+                if let sound = try? Sound(samples: piece, sampleRate: 16_000) { stream.yield(sound) }
+            }
+            stream.finish()
+        }
+        var options = TranscriptionOptions()
+        (options.temperatures, options.usesPreviousText) = ([0], false)
+        let whole = AsyncStream<Sound> { stream in
+            if let sound = try? Sound(samples: samples, sampleRate: 16_000) { stream.yield(sound) }
+            stream.finish()
+        }
+        var expected: [TranscriptionSegment] = []
+        var language: String?
+        var windows: [SpeechWindow] = []
+        for try await window in try whole.speechWindows() {
+            windows.append(window)
+            options.language = language
+            let transcription = try model.transcribe(window.sound, options)
+            for try await segment in transcription { expected.append(segment) }
+            language = transcription.language
+        }
+        options.language = nil
+        #expect(windows.count >= 2 && !expected.isEmpty)
+        let transcription = try model.transcribe(live: pieces, options)
+        var found: [TranscriptionSegment] = []
+        for try await segment in transcription { found.append(segment) }
+        #expect(found.map(\.text) == expected.map(\.text) && transcription.language == language)
+        #expect(zip(found, found.dropFirst()).allSatisfy { $0.start <= $1.start })
+        let first = try #require(found.first)
+        #expect(abs(first.start - windows[0].start - expected[0].start) < 1e-9)
+        #expect(transcription.secondsWithoutSpeech > 3)
+        // A detector tells speech in place of the level, at any rate of the pieces.
+        let detector = try await AccelModel(
+            .path("\(try Self.packages.path)/energy.accelpkg"), configuration: .reproducible)
+        for rate in [16_000, 48_000] {
+            let sound = try Sound(samples: samples, sampleRate: 16_000).resampled(to: rate)
+            let pieces = AsyncStream<Sound> { stream in
+                stream.yield(sound)
+                stream.finish()
+            }
+            var windows: [SpeechWindow] = []
+            for try await window in try pieces.speechWindows(by: detector) { windows.append(window) }
+            #expect(windows.count >= 2 && windows.allSatisfy { $0.sound.sampleRate == 16_000 }, "\(windows.count)")
+            #expect(windows[0].start > 1.5 && windows[0].start < 2.5)
+        }
+        options.spoken = [0...1]
+        let error = #expect(throws: AccelError.self) { try model.transcribe(live: pieces, options) }
+        #expect(error?.code == .invalid)
+    }
+
+    @Test("the tool prints the text of standard input while it goes on")
+    func standardInput() throws {
+        let path = "\(try Self.packages.path)/whisper.accelpkg"
+        let talk = try Sound(contentsOf: Self.sound).mono
+        let silence = [Float](repeating: 0, count: 2 * talk.sampleRate)
+        var bytes = try Sound(samples: talk.samples + silence, sampleRate: talk.sampleRate).wave()
+            .withBytes { Data($0) }
+        // As a recorder writes it, which does not know the length.
+        for index in 40..<44 { bytes[index] = 0xFF }
+        try withTemporaryFolder { folder in
+            let process = CommandRunner.process(["run", path, "--audio", "-"], in: folder)
+            let (input, output, errors) = (Pipe(), Pipe(), Pipe())
+            (process.standardInput, process.standardOutput, process.standardError) = (input, output, errors)
+            try process.run()
+            try input.fileHandleForWriting.write(contentsOf: bytes)
+            // The text is there before the sound ends.
+            let text = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+            #expect(!text.isEmpty)
+            try input.fileHandleForWriting.close()
+            process.waitUntilExit()
+            let rest = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            #expect(process.terminationStatus == 0 && rest.contains(" s of sound in "), "\(rest)")
+            let wrong = CommandRunner.process(["run", path, "--audio", "-"], in: folder)
+            let (bad, reasons) = (Pipe(), Pipe())
+            (wrong.standardInput, wrong.standardError) = (bad, reasons)
+            try wrong.run()
+            try bad.fileHandleForWriting.write(contentsOf: Data("this is no sound".utf8))
+            try bad.fileHandleForWriting.close()
+            wrong.waitUntilExit()
+            let reason = String(decoding: reasons.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            #expect(
+                wrong.terminationStatus != 0 && reason.contains("standard input") && reason.contains("is not a WAVE"))
+        }
+    }
+
     @Test("words have the times of the path through their attention", arguments: ["detected", "german", "translated"])
     func wordTimes(_ name: String) async throws {
         let model = try await AccelModel(

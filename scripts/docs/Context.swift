@@ -67,4 +67,5 @@ var merges: [String] { given() }
 var source: String { given() }
 var messages: JSON { given() }
 var words: [String] { given() }
+var microphone: AsyncStream<Sound> { given() }
 var variables: [String: String] { given() }

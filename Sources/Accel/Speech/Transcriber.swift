@@ -3,22 +3,23 @@ import AccelByteIO
 import AccelFrontEnds
 import AccelText
 
-/// Decodes a sound window by window, each with the text of those before it as its prompt.
-actor Transcriber {
+/// Decodes a sound window by window by a model such as Whisper, each with the text of those before it as its prompt.
+actor Transcriber: SegmentMaker {
     private let decoder: WindowDecoder
     private let options: TranscriptionOptions
     /// The sound, whose features replace it when they are needed.
     private enum Input {
+        case nothing
         case sound(Sound)
         case features(LogMelSpectrogram.Features)
     }
-    private var input: Input
+    private var input = Input.nothing
+    /// The time at which the input begins, and the one at which it ends, in seconds.
+    private var bounds = (start: 0.0, end: 0.0)
     /// The way from times of the features to those of the sound; nil where they are the same.
     private var spokenParts: SpokenParts?
 
-    /// The code of the spoken language; nil while it is not known.
     nonisolated let language: Locked<String?>
-    /// The length of the windows that were taken for silence.
     nonisolated let secondsWithoutSpeech = Locked(0.0)
     /// The first frame of the next window.
     private var position = 0
@@ -31,12 +32,20 @@ actor Transcriber {
     /// After a window of a higher temperature, or one that was not accepted, its text is no prompt.
     private static let highestPromptTemperature: Float = 0.5
 
-    init(_ model: AccelModel, _ sound: Sound, _ options: TranscriptionOptions) throws(AccelError) {
+    /// - Parameter sound: nil if all sound comes later (`hear`).
+    init(_ model: AccelModel, _ sound: Sound?, _ options: TranscriptionOptions) throws(AccelError) {
         try options.check()
         decoder = try WindowDecoder(model, options)
         self.options = options
         language = Locked(decoder.tokens.isMultilingual ? options.language : nil)
-        input = .sound(sound)
+        if let sound { input = .sound(sound) }
+    }
+
+    func hear(_ window: SpeechWindow) {
+        let silence = window.start - bounds.end
+        secondsWithoutSpeech.withLock { $0 += max(silence, 0) }
+        bounds = (window.start, window.start + window.sound.duration)
+        (input, position) = (.sound(window.sound), 0)
     }
 
     func next() async throws(AccelError) -> TranscriptionSegment? {
@@ -45,13 +54,14 @@ actor Transcriber {
         }
         isAtWork = true
         defer { isAtWork = false }
-        let features = try prepared()
+        guard let features = try prepared() else { return nil }
         while waiting.isEmpty, position < features.frameCount { try await decodeWindow(of: features) }
         return waiting.popFirst()
     }
 
-    private func prepared() throws(AccelError) -> LogMelSpectrogram.Features {
+    private func prepared() throws(AccelError) -> LogMelSpectrogram.Features? {
         switch input {
+        case .nothing: return nil
         case .features(let features): return features
         case .sound(let sound):
             do {
@@ -97,7 +107,7 @@ actor Transcriber {
     private func time(_ frame: Int, isEnd: Bool) -> Double { time(seconds(frame), isEnd: isEnd) }
 
     private func time(_ seconds: Double, isEnd: Bool) -> Double {
-        spokenParts?.time(seconds, isEnd: isEnd) ?? seconds
+        spokenParts?.time(seconds, isEnd: isEnd) ?? bounds.start + seconds
     }
 
     /// Returns a word of the window with the times of the sound.

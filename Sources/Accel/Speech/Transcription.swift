@@ -36,10 +36,10 @@ public struct TranscriptionSegment: Equatable, Sendable {
 /// its first one is. A second iteration goes on where the first one ended.
 public struct Transcription: AsyncSequence, Sendable {
     public typealias Element = TranscriptionSegment
-    let transcriber: Transcriber
+    let transcriber: any SegmentMaker
 
     /// The code of the language that is spoken, such as `en`: the requested one, or the detected one once the first window has been
-    /// computed. nil before, and for a model of one language.
+    /// computed. nil before, for a model of one language, and for one that tells none.
     public var language: String? { transcriber.language.withLock { $0 } }
 
     /// The seconds of the windows so far that the model takes for silence, whatever text it finds in them (`TranscriptionOptions.noSpeechLimit`).
@@ -47,7 +47,7 @@ public struct Transcription: AsyncSequence, Sendable {
 
     /// Asks for one segment after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        let transcriber: Transcriber
+        let transcriber: any SegmentMaker
 
         /// The next segment; nil after the last one.
         /// - Throws: `AccelError`: (invalid) for a sound that cannot be resampled, (cancelled) when the task is, (busy) while another
@@ -64,17 +64,20 @@ public struct Transcription: AsyncSequence, Sendable {
 }
 
 extension AccelModel {
-    /// Returns the text that is spoken in a sound of any length, by a model such as Whisper.
+    /// Returns the text that is spoken in a sound of any length, by a model such as Whisper, or one with a character for each frame, such as
+    /// wav2vec 2.0.
     ///
     ///     for try await segment in try model.transcribe(try Sound(contentsOf: path)) { print(segment.text) }
     ///
     /// The sound is mixed to one channel, resampled, and decoded in windows by the rules of OpenAI's Whisper (Radford et al. 2022, section
-    /// 4.5 and appendix): times in pairs, windows from the last time on, and higher temperatures for texts that are not accepted.
+    /// 4.5 and appendix): times in pairs, windows from the last time on, and higher temperatures for texts that are not accepted. The other
+    /// kind of model takes the likeliest character of each frame, in windows that overlap by a third; a segment ends in a pause of half a second,
+    /// and has words with times. It has no temperatures, and tells no language and no probability of silence.
     /// - Throws: `AccelError`: (unsupported) for a model that transcribes no sound, or a package without tokenizer; (invalid) for a language
     ///   or task that the model does not know; (memory) without memory for the states.
     public func transcribe(
         _ sound: Sound, _ options: TranscriptionOptions = TranscriptionOptions()
     ) throws(AccelError) -> Transcription {
-        Transcription(transcriber: try Transcriber(self, sound, options))
+        Transcription(transcriber: try segmentMaker(sound, options))
     }
 }

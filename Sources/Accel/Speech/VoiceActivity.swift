@@ -87,10 +87,17 @@ struct SpeechDetector {
             for index in max(start - Self.context, 0)..<min(start + Self.chunk, samples.count) {
                 values[index - start + Self.context] = samples[index]
             }
-            let outputs = try await session.prediction(of: function, from: [input: try AccelTensor(values, 1, frame)])
-            found.append(try outputs[output].array(of: Float.self)[0])
+            found.append(try await probability(of: values))
         }
         return found
+    }
+
+    /// Returns the probability of speech in the next chunk.
+    /// - Parameter samples: its samples, after the last ones of the chunk before.
+    func probability(of samples: some Collection<Float>) async throws(AccelError) -> Float {
+        let input = [self.input: try AccelTensor(Array(samples), 1, Self.context + Self.chunk)]
+        let outputs = try await session.prediction(of: function, from: input)
+        return try outputs[output].array(of: Float.self)[0]
     }
 }
 

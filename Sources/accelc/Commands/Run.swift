@@ -97,9 +97,11 @@ enum RunCommand: Command {
     static let examples = [
         "accelc run smollm2.gguf --prompt 'Why is the sky blue?'",
         "accelc run all-MiniLM-L6-v2 --text sentences.txt",
+        "accelc run all-MiniLM-L6-v2 --text 'how to install it' --search manual.txt",
         "accelc run Qwen3-0.6B --chat --system 'Answer in one sentence.' --temperature 0.7",
         "accelc run vit-base-patch16-224 --image cat.png",
         "accelc run whisper-base --audio talk.wav --format srt",
+        "accelc run whisper-base --audio - --vad silero-vad",
         "accelc run minilm.accelpkg --inputs in.safetensors --outputs out.safetensors",
         "accelc run llama.accelpkg --inputs prompt.safetensors --generate 64 --time",
         "accelc run whisper.accelpkg --inputs mel.safetensors --function encoder --outputs out.safetensors",
@@ -117,7 +119,7 @@ enum RunCommand: Command {
                 "needs \((modes + [inputs]).map { "--\($0.name)" }.joined(separator: " or "))")
         }
         // A file that is no sound or image is rejected before a model is converted.
-        let sound = try arguments[SpeechOptions.audio].map { try Sound(contentsOf: $0) }
+        let sound = try arguments[SpeechOptions.audio].map(SpokenInput.init)
         let images = try ImageEncodings(arguments)
         let runnable = try RunnablePackage(arguments, console)
         guard arguments.has(inputs) else {

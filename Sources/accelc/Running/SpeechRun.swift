@@ -7,7 +7,8 @@ import AccelConversion
 enum SpeechOptions {
     static let audio = Option(
         "audio", .input("FILE"), in: .input,
-        "print the text that is spoken in a WAVE or AIFF file of any length. The text is printed window by window",
+        "print the text that is spoken in a WAVE or AIFF file of any length. The text is printed window by window. - "
+            + "is a WAVE file on standard input, such as the output of a recorder: the text is printed while the sound goes on",
         isCommon: true, excludes: ["inputs", "prompt", "messages", "chat", "text"])
     static let task = Option(
         "task", .words(TranscriptionOptions.Task.allCases.map(\.rawValue)), in: .generation,
@@ -38,12 +39,12 @@ struct SpeechRun {
     private let model: AccelModel
     /// Finds the parts with speech, with its package, which stays in the cache as long as this exists; nil for a transcript of the whole sound.
     private let detector: (package: RunnablePackage, model: AccelModel)?
-    private let sound: Sound
+    private let input: SpokenInput
     private let arguments: Arguments
     private let console: Console
 
-    init(_ model: AccelModel, _ sound: Sound, _ arguments: Arguments, _ console: Console) throws {
-        (self.model, self.sound, self.arguments, self.console) = (model, sound, arguments, console)
+    init(_ model: AccelModel, _ input: SpokenInput, _ arguments: Arguments, _ console: Console) throws {
+        (self.model, self.input, self.arguments, self.console) = (model, input, arguments, console)
         detector = try arguments[SpeechOptions.detector].map { path in
             let runnable = try RunnablePackage(of: path, arguments, console) { $0.takesAllUsualShapes = true }
             if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
@@ -55,28 +56,34 @@ struct SpeechRun {
         let start = ContinuousClock.now
         var options = TranscriptionOptions(language: arguments[SpeechOptions.language])
         if let task = arguments[SpeechOptions.task].flatMap(TranscriptionOptions.Task.init) { options.task = task }
-        if let model = detector?.model {
-            options.spoken = try waiting { [sound] in try await model.speech(in: sound) }
+        if let model = detector?.model, case .file(let sound) = input {
+            options.spoken = try waiting { try await model.speech(in: sound) }
         }
         let format = SpeechOptions.format(arguments) ?? .text
         let isJSON = arguments.has(CommonOptions.json)
         options.findsWordTimes = format == .words || isJSON && model.functions.contains { $0.role == .align }
-        let transcription = try model.transcribe(sound, options)
+        let pieces = SoundPieces()
+        let transcription: SpokenText =
+            switch input {
+            case .file(let sound): .whole(try model.transcribe(sound, options))
+            case .standardInput: .live(try model.transcribe(live: pieces, options, by: detector?.model))
+            }
         if !isJSON { console.stream(format.beginning) }
         var segments: [TranscriptionSegment] = []
-        while !console.isOutputLost, let segment = try next(of: transcription) {
+        while !console.isOutputLost, let segment = try waiting(for: { try await transcription.next() }) {
             segments.append(segment)
             if !isJSON { console.stream(format.text(of: segment, number: segments.count)) }
         }
+        let duration = if case .file(let sound) = input { sound.duration } else { pieces.seconds.withLock { $0 } }
         guard !isJSON else {
-            console.print(document(segments, transcription, options.spoken, start.secondsToNow))
+            console.print(document(segments, transcription, duration, options.spoken, start.secondsToNow))
             return
         }
         guard !console.isOutputLost else { return }
         let silence = transcription.secondsWithoutSpeech
         let parts = [
             transcription.language.map { "language: \($0)" },
-            "\(Text.decimals(sound.duration, 1)) s of sound in \(Text.decimals(start.secondsToNow, 1)) s",
+            "\(Text.decimals(duration, 1)) s of sound in \(Text.decimals(start.secondsToNow, 1)) s",
             options.spoken.map { "speech found in \(Text.decimals($0.seconds, 1)) s" },
             silence > 0 ? "no speech in \(Text.decimals(silence, 1)) s" : nil,
             "peak memory \(Wording.bytes(Timing.processPeak))",
@@ -84,22 +91,15 @@ struct SpeechRun {
         console.note(parts.compactMap(\.self).joined(separator: "; "))
     }
 
-    private func next(of transcription: Transcription) throws -> TranscriptionSegment? {
-        try waiting {
-            var iterator = transcription.makeAsyncIterator()
-            return try await iterator.next()
-        }
-    }
-
     private func document(
-        _ segments: [TranscriptionSegment], _ whole: Transcription, _ spoken: [ClosedRange<Double>]?,
-        _ seconds: Double
+        _ segments: [TranscriptionSegment], _ whole: SpokenText, _ duration: Double,
+        _ spoken: [ClosedRange<Double>]?, _ seconds: Double
     ) -> JSON {
         func rounded(_ value: Double) -> JSON { .number((value * 10_000).rounded() / 10_000) }
         return [
             "text": .string(segments.map(\.text).joined()),
             "language": whole.language.map { .string($0) } ?? .null,
-            "sound_seconds": rounded(sound.duration),
+            "sound_seconds": rounded(duration),
             "seconds_without_speech": rounded(whole.secondsWithoutSpeech),
             "transcription_ms": .number((seconds * 1e6).rounded() / 1000),
             "spoken": spoken.map { .array($0.map { .array([rounded($0.lowerBound), rounded($0.upperBound)]) }) }

@@ -2,7 +2,7 @@ import AccelByteIO
 import AccelFrontEnds
 import AccelPlatform
 
-/// Text of standard input.
+/// Text or bytes of standard input.
 enum StandardInput {
     static var isTerminal: Bool { isatty(0) == 1 }
 
@@ -23,15 +23,16 @@ enum StandardInput {
         return try text(of: descriptor, path)
     }
 
+    /// Returns the next bytes, as many as there are; none at the end.
+    /// - Throws: `RequestError` if it cannot be read.
+    static func bytes() throws -> ArraySlice<UInt8> { try bytes(of: 0, "standard input") }
+
     private static func text(of descriptor: CInt, _ name: String) throws -> String {
         var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let count = part.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw RequestError("\(name) cannot be read: \(String(cString: strerror(errno)))") }
-            guard count > 0 else { break }
-            bytes += part[..<count]
+            let part = try Self.bytes(of: descriptor, name)
+            guard !part.isEmpty else { break }
+            bytes += part
             guard bytes.count <= TextFile.largest else {
                 throw FormatError(
                     file: name, reason: "has more than \(TextFile.largest) bytes, which is the most of a text")
@@ -42,5 +43,15 @@ enum StandardInput {
             throw FormatError(file: name, reason: "the text is not UTF-8")
         }
         return text
+    }
+
+    private static func bytes(of descriptor: CInt, _ name: String) throws -> ArraySlice<UInt8> {
+        var part = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = part.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw RequestError("\(name) cannot be read: \(String(cString: strerror(errno)))") }
+            return part[..<count]
+        }
     }
 }
