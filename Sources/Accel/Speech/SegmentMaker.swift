@@ -19,6 +19,7 @@ extension AccelModel {
     /// - Parameter sound: nil if all sound comes later (`hear`).
     /// - Throws: as `transcribe(_:_:)`.
     func segmentMaker(_ sound: Sound?, _ options: TranscriptionOptions) throws(AccelError) -> any SegmentMaker {
+        if let functions = CTCFunctions(self) { return try CTCTranscriber(self, functions, sound, options) }
         return try Transcriber(self, sound, options)
     }
 }
