@@ -8,6 +8,8 @@ struct SpeechCutter {
     private let scores: (begin: Double, stay: Double)
     /// In frames.
     private let pause, longest, margin: Int
+    /// The frames of a pause between words, where a window may be cut.
+    private static let shortestPause = 3
     /// The frames that are not cut off yet, and their scores.
     private var samples: [Float] = []
     private var known: [Double] = []
@@ -36,7 +38,7 @@ struct SpeechCutter {
             return nil
         }
         if index - speech.upperBound >= pause { return window(of: min(speech.upperBound + margin, index) + 1) }
-        return known.count >= longest ? window(of: quietest) : nil
+        return known.count >= longest ? window(of: cut) : nil
     }
 
     /// Returns the window that has begun; nil for silence.
@@ -47,9 +49,17 @@ struct SpeechCutter {
         return take(samples.count)
     }
 
-    /// The frame at which a window is cut that is too long.
-    private var quietest: Int {
-        let first = known.count - max(known.count / 4, 1)
+    /// The frame at which a window is cut that is too long: the middle of its longest pause, the first quarter aside, else the quietest
+    /// frame of its last quarter.
+    private var cut: Int {
+        let quarter = max(known.count / 4, 1)
+        var (longest, start) = (0..<0, quarter)
+        for index in quarter...known.count where index == known.count || known[index] >= scores.stay {
+            if index - start >= max(longest.count, 1) { longest = start..<index }
+            start = index + 1
+        }
+        if longest.count >= Self.shortestPause { return longest.lowerBound + longest.count / 2 }
+        let first = known.count - quarter
         return max((first..<known.count).min { known[$0] < known[$1] } ?? first, 1)
     }
 

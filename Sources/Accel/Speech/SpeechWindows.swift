@@ -7,7 +7,7 @@ public struct SpeechWindowOptions: Sendable {
     public var quietLevel = -45.0
     /// Silence of so many seconds ends a window.
     public var pause = 0.6
-    /// The most seconds of a window. A longer one is cut where its last quarter is quietest.
+    /// The most seconds of a window. A longer one is cut in its longest pause, or where its last quarter is quietest.
     public var longest = 4.2
     /// The seconds of silence before and after speech that a window has.
     public var margin = 0.2

@@ -68,6 +68,15 @@ struct SpeechCutterTests {
         }
     }
 
+    @Test("long speech is cut in its longest pause, where it has one")
+    func pausesInSpeech() async throws {
+        let samples = sound((0.5, 0.5), (0.2, 0), (1.5, 0.5), (0.1, 0), (0.7, 0.5), (0.08, 0), (3, 0.5))
+        let found = try await windows(samples, by: 1000)
+        // The pause of 0.2 seconds is in the first quarter.
+        #expect(bounds(found)[0] == 0...2240 && bounds(found)[1].lowerBound == 2240)
+        #expect(found.flatMap(\.sound.samples) == samples)
+    }
+
     @Test("options without a meaning are rejected")
     func options() async throws {
         let changes: [(inout SpeechWindowOptions) -> Void] = [
