@@ -19,9 +19,10 @@ extension AccelModel {
         _ pictures: [Picture], with texts: [String], truncates: Bool = false
     ) async throws(AccelError) -> [[ScoredLabel]] {
         let functions = try MatchFunctions(self)
+        let calls = try functions.calls(for: texts, truncates: truncates)
         var results: [[ScoredLabel]] = []
         for picture in pictures {
-            let logits = try await functions.logits(of: picture, texts, truncates)
+            let logits = try await functions.logits(of: picture, calls)
             let scores =
                 functions.areIndependent ? logits.map { Float(1 / (1 + exp(-Double($0)))) } : softmax(logits[...])
             let ranked = zip(texts, scores).map { ScoredLabel(label: $0, score: $1) }
@@ -29,15 +30,12 @@ extension AccelModel {
         }
         return results
     }
-
-    /// Whether a function compares pictures with texts.
-    package var matchesPictures: Bool { functions.contains { $0.role == .match && $0.input(.pixels) != nil } }
 }
 
 /// The functions of a model that compare pictures with texts.
 private struct MatchFunctions {
     /// A function of a picture and some texts.
-    private struct Function {
+    fileprivate struct Function {
         let name: String
         /// F32[pictures, 3, height, width], and I64[texts, length].
         let pixels, tokens: FunctionDescription.Port
@@ -63,9 +61,16 @@ private struct MatchFunctions {
         }
     }
 
+    /// A function with the tokens of as many texts as it takes, or fewer.
+    struct Call {
+        fileprivate let function: Function
+        fileprivate let inputs: AccelFunction.Inputs
+        fileprivate let textCount: Int
+    }
+
     /// Each text has a probability of its own.
     let areIndependent: Bool
-    /// Functions of the fewest pictures, from the fewest texts to the most.
+    /// Functions of the fewest pictures, of one size, from the fewest texts to the most.
     private let functions: [Function]
     private let model: AccelModel
     private let pixels: PicturePixels
@@ -76,11 +81,10 @@ private struct MatchFunctions {
         let path = model.package.path
         self.model = model
         let all = model.functions.compactMap(Function.init)
-        let fewest = all.map { $0.pixels.shape.dimensions[0] }.min()
-        functions = all.filter { $0.pixels.shape.dimensions[0] == fewest }.sorted { $0.texts < $1.texts }
-        guard !functions.isEmpty else {
+        guard let fewest = all.min(by: { $0.pixels.shape.dimensions[0] < $1.pixels.shape.dimensions[0] }) else {
             throw AccelError(.unsupported, "no function compares pictures with texts", at: path)
         }
+        functions = all.filter { $0.pixels.shape == fewest.pixels.shape }.sorted { $0.texts < $1.texts }
         pixels = try PicturePixels(model)
         frontEnd = try model.text()
         padding = frontEnd.specialToken("pad_token").flatMap(frontEnd.tokenID) ?? 0
@@ -91,19 +95,30 @@ private struct MatchFunctions {
         } catch { throw AccelError(error, at: path) }
     }
 
+    /// Returns the calls that compare a picture with all texts.
+    func calls(for texts: [String], truncates: Bool) throws(AccelError) -> [Call] {
+        var calls: [Call] = []
+        var rest = texts[...]
+        while !rest.isEmpty, let function = functions.first(where: { $0.texts >= rest.count }) ?? functions.last {
+            let part = Array(rest.prefix(function.texts))
+            calls.append(
+                Call(
+                    function: function, inputs: try inputs(part, truncates, for: function), textCount: part.count))
+            rest = rest.dropFirst(part.count)
+        }
+        return calls
+    }
+
     /// Returns the logit of each text.
-    func logits(
-        of picture: Picture, _ texts: [String], _ truncates: Bool
-    ) async throws(AccelError) -> [Float] {
+    func logits(of picture: Picture, _ calls: [Call]) async throws(AccelError) -> [Float] {
+        guard let shape = calls.first?.function.pixels.shape else { return [] }
+        let pixels = try pixels.tensor(of: [picture], shape: shape)
         var found: [Float] = []
-        while found.count < texts.count {
-            let rest = texts.count - found.count
-            guard let function = functions.first(where: { $0.texts >= rest }) ?? functions.last else { break }
-            let part = Array(texts[found.count...].prefix(function.texts))
-            var inputs = try inputs(part, truncates, for: function)
-            inputs[function.pixels.name] = try pixels.tensor(of: [picture], shape: function.pixels.shape)
-            let outputs = try await model.function(function.name)(inputs)
-            found += try outputs[function.logits.name].row(0).prefix(part.count)
+        for call in calls {
+            var inputs = call.inputs
+            inputs[call.function.pixels.name] = pixels
+            let outputs = try await model.function(call.function.name)(inputs)
+            found += try outputs[call.function.logits.name].row(0).prefix(call.textCount)
         }
         return found
     }
