@@ -34,6 +34,9 @@ struct CTCSegments {
 
     init(_ vocabulary: CTCVocabulary, pause: Int) { (self.vocabulary, self.pause) = (vocabulary, max(pause, 1)) }
 
+    /// Goes on with the first frame of another sound.
+    mutating func restart() { (frames, position, lastSpoken) = ([], 0, nil) }
+
     /// Takes over the next frame.
     /// - Returns: the segment that ends with it; nil for none.
     mutating func append(_ frame: Frame) -> Segment? {

@@ -18,12 +18,10 @@ actor CTCTranscriber: SegmentMaker {
     /// The sound, until its samples replace it.
     private var sound: Sound?
     private var samples: [Float] = []
-    private var spokenParts: SpokenParts?
     private var windows: ArraySlice<CTCWindows.Window> = []
     private var segments: CTCSegments
     private var waiting: ArraySlice<CTCSegments.Segment> = []
-    /// The time at which the sound begins, and the one at which it ends, in seconds.
-    private var bounds = (start: 0.0, end: 0.0)
+    private var times = SoundTimes()
     private var isFirst = true
     private var isAtWork = false
 
@@ -75,9 +73,8 @@ actor CTCTranscriber: SegmentMaker {
     }
 
     func hear(_ window: SpeechWindow) {
-        let silence = window.start - bounds.end
-        secondsWithoutSpeech.withLock { $0 += max(silence, 0) }
-        bounds = (window.start, window.start + window.sound.duration)
+        let silence = times.hear(window)
+        secondsWithoutSpeech.withLock { $0 += silence }
         sound = window.sound
     }
 
@@ -105,10 +102,10 @@ actor CTCTranscriber: SegmentMaker {
         do {
             samples = try sound.samples(at: functions.rate)
         } catch { throw AccelError(error, at: "the sound") }
-        spokenParts = spoken.map { SpokenParts($0, sampleCount: samples.count, rate: functions.rate) }
-        if let spokenParts { samples = spokenParts.joined(samples) }
+        times.parts = spoken.map { SpokenParts($0, sampleCount: samples.count, rate: functions.rate) }
+        if let parts = times.parts { samples = parts.joined(samples) }
         windows = CTCWindows(of: samples.count, length: functions.longest.sampleCount, hop: hop).windows[...]
-        segments = CTCSegments(vocabulary, pause: Int(Self.pause * Double(functions.rate)) / hop)
+        segments.restart()
         self.sound = nil
     }
 
@@ -132,8 +129,7 @@ actor CTCTranscriber: SegmentMaker {
     }
 
     private func time(_ frame: Int, isEnd: Bool) -> Double {
-        let seconds = Double(frame * hop) / Double(functions.rate)
-        return spokenParts?.time(seconds, isEnd: isEnd) ?? bounds.start + seconds
+        times.time(Double(frame * hop) / Double(functions.rate), isEnd: isEnd)
     }
 
     private func segment(_ found: CTCSegments.Segment) throws(AccelError) -> TranscriptionSegment {

@@ -14,10 +14,7 @@ actor Transcriber: SegmentMaker {
         case features(LogMelSpectrogram.Features)
     }
     private var input = Input.nothing
-    /// The time at which the input begins, and the one at which it ends, in seconds.
-    private var bounds = (start: 0.0, end: 0.0)
-    /// The way from times of the features to those of the sound; nil where they are the same.
-    private var spokenParts: SpokenParts?
+    private var times = SoundTimes()
 
     nonisolated let language: Locked<String?>
     nonisolated let secondsWithoutSpeech = Locked(0.0)
@@ -42,9 +39,8 @@ actor Transcriber: SegmentMaker {
     }
 
     func hear(_ window: SpeechWindow) {
-        let silence = window.start - bounds.end
-        secondsWithoutSpeech.withLock { $0 += max(silence, 0) }
-        bounds = (window.start, window.start + window.sound.duration)
+        let silence = times.hear(window)
+        secondsWithoutSpeech.withLock { $0 += silence }
         (input, position) = (.sound(window.sound), 0)
     }
 
@@ -66,7 +62,7 @@ actor Transcriber: SegmentMaker {
         case .sound(let sound):
             do {
                 let features: LogMelSpectrogram.Features
-                (features, spokenParts) = try decoder.features(of: sound, options.spoken)
+                (features, times.parts) = try decoder.features(of: sound, options.spoken)
                 input = .features(features)
                 return features
             } catch { throw AccelError(error, at: "the sound") }
@@ -104,17 +100,13 @@ actor Transcriber: SegmentMaker {
         Double(frames * decoder.functions.extractor.hop) / Double(decoder.functions.extractor.sampleRate)
     }
 
-    private func time(_ frame: Int, isEnd: Bool) -> Double { time(seconds(frame), isEnd: isEnd) }
-
-    private func time(_ seconds: Double, isEnd: Bool) -> Double {
-        spokenParts?.time(seconds, isEnd: isEnd) ?? bounds.start + seconds
-    }
+    private func time(_ frame: Int, isEnd: Bool) -> Double { times.time(seconds(frame), isEnd: isEnd) }
 
     /// Returns a word of the window with the times of the sound.
     private func placed(_ word: TranscriptionSegment.Word) -> TranscriptionSegment.Word {
         var word = word
-        word.start = time(seconds(position) + word.start, isEnd: false)
-        word.end = max(word.start, time(seconds(position) + word.end, isEnd: true))
+        word.start = times.time(seconds(position) + word.start, isEnd: false)
+        word.end = max(word.start, times.time(seconds(position) + word.end, isEnd: true))
         return word
     }
 

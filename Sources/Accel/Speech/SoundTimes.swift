@@ -1,0 +1,23 @@
+import AccelAudio
+
+/// The way from times of the samples that a recognizer has to those of the whole sound.
+struct SoundTimes {
+    /// The parts that the samples are joined of; nil for the samples of a window, or of the whole sound.
+    var parts: SpokenParts?
+    /// The times at which the window begins and ends, in seconds.
+    private var window = (start: 0.0, end: 0.0)
+
+    /// Goes on with a window.
+    /// - Returns: the seconds between it and the one before.
+    mutating func hear(_ next: SpeechWindow) -> Double {
+        let silence = max(next.start - window.end, 0)
+        window = (next.start, next.start + next.sound.duration)
+        return silence
+    }
+
+    /// Returns the time of the sound, in seconds.
+    /// - Parameter isEnd: as `SpokenParts.time`.
+    func time(_ seconds: Double, isEnd: Bool) -> Double {
+        parts?.time(seconds, isEnd: isEnd) ?? window.start + seconds
+    }
+}
