@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Looks through what apps link (the product Accel and all that it imports) for what iOS lacks or forbids: starting processes, looking
-# at other processes, terminals, and Foundation's Process.
+# at other processes, terminals, and Foundation's Process; and for the regular expressions that the C library is built without.
 # What it cannot tell: whether a call is there since the deployment target, what a sandbox rejects when it runs, and whether it links.
 # Only a build with Apple's SDK tells that.
 set -euo pipefail
@@ -19,7 +19,7 @@ if [ -n "$found" ]; then
     echo "platforms: what apps link uses what iOS lacks; move it to AccelHostTools" >&2
     exit 1
 fi
-# The C library is built without Swift's regular expressions and what comes with them, which would make it 2 MB larger.
+# scripts/libaccel.sh builds the library of apps in C without Swift's module of them, which would be linked whole.
 expressions='\.(replacing|replace)\([^)]*with: *"|"[^"]*"\.replacing\(|\.(firstRange|ranges|trimmingPrefix|wholeMatch|firstMatch|prefixMatch|matches)\(of: *[/#"]|\bRegex\b[^"]'
 found=$(grep -rnE "$expressions" "${modules[@]/#/Sources/}" --include='*.swift' | grep -vE ':[0-9]+: *//' || true)
 if [ -n "$found" ]; then

@@ -72,6 +72,7 @@ struct PipelineTests {
         let result = await task.result
         // A source that ends when its task does, or a recognizer that is cancelled.
         if case .failure(let error) = result { #expect((error as? AccelError)?.code == .cancelled) }
+        #expect(asked.withLock { $0 } <= 1)
         var found: [TranscriptionSegment] = []
         for try await segment in try recognizer.transcribe(live: try pieces(Locked(0))) { found.append(segment) }
         #expect(!found.isEmpty)
