@@ -252,6 +252,31 @@ sample("widen_rows_special", wide_rows, byte_rows(edges))
 sample("attention_rows", lambda q, k, v, m: F.scaled_dot_product_attention(q, wide_rows(k), wide_rows(v), m, scale=0.5, enable_gqa=True),
        r(2, 4, 3, 5), byte_rows(r(2, 2, 6, 5)), byte_rows(r(2, 2, 6, 7)), r(3, 6))
 
+fresh(29)
+
+
+def lstm(gates, weight, bias=None, lengths=None, reverses=False):
+    """torch's layer over gates that are projected already: its own weight of the inputs is the identity."""
+    rows, width = weight.shape
+    layer = torch.nn.LSTM(rows, width, bias=False, batch_first=True).to(gates.dtype)
+    layer.weight_ih_l0.data, layer.weight_hh_l0.data = torch.eye(rows, dtype=gates.dtype), weight
+    gates = gates if bias is None else gates + bias
+    result = gates.new_zeros(*gates.shape[:2], width)
+    lengths = torch.tensor(gates.shape[1]) if lengths is None else lengths
+    turn = (lambda x: x.flip(1)) if reverses else (lambda x: x)
+    with torch.no_grad():
+        for row, length in enumerate(lengths.expand(len(gates)).tolist()):
+            result[row, :length] = turn(layer(turn(gates[row:row + 1, :length]))[0])
+    return result
+
+
+reverse_lstm = lambda gates, weight, bias=None, lengths=None: lstm(gates, weight, bias, lengths, True)
+sample("lstm", lstm, r(2, 5, 12), r(12, 3), r(12))
+sample("lstm_reverse", reverse_lstm, r(2, 5, 12), r(12, 3))
+sample("lstm_valid", lstm, r(2, 7, 12), r(12, 3), r(12), torch.tensor([4, 7]))
+sample("lstm_valid_reverse", reverse_lstm, r(2, 7, 12), r(12, 3), r(12), torch.tensor([7, 3]))
+sample("lstm_valid_one", lambda gates, weight, n: reverse_lstm(gates, weight, None, n), r(2, 6, 12), r(12, 3), torch.tensor(5))
+
 path = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "operators.safetensors"
 safetensors.torch.save_file(tensors, path)
 print(f"{path}: {len(tensors)} tensors, {path.stat().st_size} bytes")

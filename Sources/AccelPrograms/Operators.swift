@@ -7,7 +7,7 @@ public enum Operators {
         Add.self, ArgMax.self, Atan2.self, Attention.self, Cast.self, Compare.self, Concat.self, Conv.self,
         ConvTranspose.self, Copy.self, Cos.self, CumulativeSum.self, Divide.self, Elu.self, Erf.self, Exp.self,
         Expand.self,
-        Floor.self, Gather.self, Gelu.self, GroupNorm.self, InstanceNorm.self, L2Norm.self, LSTMCell.self,
+        Floor.self, Gather.self, Gelu.self, GroupNorm.self, InstanceNorm.self, L2Norm.self, LSTM.self, LSTMCell.self,
         LayerNorm.self, LeakyRelu.self, Linear.self, Log.self, MatMul.self, Maximum.self, Minimum.self, Modulo.self,
         Multiply.self, Negate.self, Pad.self, Power.self, QuantizedLinear.self, RMSNorm.self, Reduce.self, Relu.self,
         Reshape.self, Resize.self, Rope.self, RoundRows.self, Rsqrt.self, Select.self, Sigmoid.self, Silu.self,

@@ -157,6 +157,14 @@ struct OperatorLoads {
                     "a token", attention,
                     [.floats(1, 4, 1, 64), .floats(1, 4, rows / 4, 64), .floats(1, 4, rows / 4, 64)])),
             entry(
+                LSTM(),
+                load(
+                    "a batch", LSTM(),
+                    [.floats(side(64), 16, side(1024)), .floats(side(1024), side(256))]),
+                load(
+                    "long", LSTM(reverses: true),
+                    [.floats(1, rows / 8, side(1024)), .floats(side(1024), side(256))])),
+            entry(
                 LSTMCell(),
                 load(
                     "a batch", LSTMCell(),

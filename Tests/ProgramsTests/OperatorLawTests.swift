@@ -69,7 +69,7 @@ struct OperatorLawTests {
         let count = try sample.frozen().multiplyAdds(try sample.inputs().map(\.shape))
         let isProduct = [
             Linear.name, QuantizedLinear.name, MatMul.name, Attention.name, Conv.name, ConvTranspose.name,
-            LSTMCell.name,
+            LSTM.name, LSTMCell.name,
         ].contains(sample.operation.name)
         #expect(isProduct ? count > 0 : count == 0)
     }

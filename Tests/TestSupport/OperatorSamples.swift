@@ -209,6 +209,12 @@ public struct OperatorSample: Sendable, CustomTestStringConvertible {
         OperatorSample("instance_norm_valid_plain", InstanceNorm(epsilon: 1e-5), ["batch", 3, 7], []),
         OperatorSample("lstm_cell", LSTMCell(), ["batch", 5], [2, "batch", 3], [12, 5], [12, 3], [12], [12]),
         OperatorSample("lstm_cell_no_bias", LSTMCell(), ["batch", 5], [2, "batch", 3], [12, 5], [12, 3]),
+        OperatorSample("lstm", LSTM(), ["batch", 5, 12], [12, 3], [12]),
+        OperatorSample("lstm_reverse", LSTM(reverses: true), ["batch", 5, 12], [12, 3]),
+        OperatorSample("lstm_valid", LSTM(), ["batch", "sequence" + 4, 12], [12, 3], [12], ["batch"]),
+        OperatorSample(
+            "lstm_valid_reverse", LSTM(reverses: true), ["batch", "sequence" + 4, 12], [12, 3], [12], ["batch"]),
+        OperatorSample("lstm_valid_one", LSTM(reverses: true), ["batch", 6, 12], [12, 3], []),
     ]
 
     /// Rows of codes with a scale each.

@@ -21,6 +21,7 @@ enum Kernels {
         HalfCastKernel.self,
         L2NormKernel.self,
         LSTMCellKernel.self,
+        LSTMKernel.self,
         LayerNormKernel.self,
         GEMVKernel.self,
         SmallGEMMKernel.self,

@@ -47,6 +47,7 @@ enum CoreAIRules {
     static let unsupported: [String: Diagnostic] = [
         QuantizedLinear.name: Diagnostic(
             "it has no rounding of activations by row", code: .activationsUnsupported),
+        LSTM.name: Diagnostic("it has no loop over a sequence"),
         RoundRows.name: Diagnostic("it has no rows of codes", code: .int8StatesUnsupported),
         WidenRows.name: Diagnostic("it has no rows of codes", code: .int8StatesUnsupported),
     ]

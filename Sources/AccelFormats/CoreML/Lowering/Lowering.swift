@@ -61,6 +61,7 @@ enum Lowerings {
         QuantizedLinear.name: Diagnostic(
             "Core ML rounds activations by fixed scales only, which accelc does not write",
             code: .activationsUnsupported),
+        LSTM.name: Diagnostic("Core ML's lstm projects its inputs itself, and knows no valid length"),
         RoundRows.name: Diagnostic("it has no rows of codes", code: .int8StatesUnsupported),
         WidenRows.name: Diagnostic("it has no rows of codes", code: .int8StatesUnsupported),
     ]
