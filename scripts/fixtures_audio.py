@@ -1,7 +1,7 @@
 """Makes the audio fixtures of Tests/Fixtures: tiny seeded checkpoints, each with goldens of its original framework.
 
 usage: fixtures_audio.py [NAME...]   (default: all; wants torch, transformers, safetensors, numpy, and of PyPI snac with
-einops, and kokoro, whose modules are read without its text side; scripts/peers.sh installs them)
+einops, and kokoro, whose modules are read without its text's analysis; scripts/peers.sh installs them)
 """
 
 import copy
@@ -18,7 +18,7 @@ import safetensors.torch
 import snac
 import torch
 from transformers import (
-    HubertConfig, HubertForCTC, HubertForSequenceClassification, Wav2Vec2Config, Wav2Vec2ForSequenceClassification, Wav2Vec2Model)
+    AlbertConfig, HubertConfig, HubertForCTC, HubertForSequenceClassification, Wav2Vec2Config, Wav2Vec2ForSequenceClassification, Wav2Vec2Model)
 
 import cases
 
@@ -276,8 +276,101 @@ def kokoro_small():
     store("kokoro_small", tensors, config, inputs, outputs, references, family="kokoro", seed=seed)
 
 
+def phonemes_kokoro():
+    """From phonemes to audio, with narrow layers: all parts, each on the golden results of those before it."""
+    net, seed, style, width, channels, phonemes, longest, n = istftnet(), 52, 4, 8, 8, 20, 6, 7
+    modules = importlib.import_module("kokoro.modules")
+    modules.weight_norm = net.weight_norm
+    points, hop, rates = 8, 2, [3, 2]
+    settings = dict(resblock_kernel_sizes=[3], upsample_rates=rates, upsample_initial_channel=channels,
+                    resblock_dilation_sizes=[[1, 2, 3]], upsample_kernel_sizes=[5, 4], gen_istft_n_fft=points,
+                    gen_istft_hop_size=hop)
+    plbert = dict(hidden_size=12, num_attention_heads=3, intermediate_size=20, max_position_embeddings=32,
+                  num_hidden_layers=2, embedding_size=6, dropout=0.1)
+    vocabulary = {symbol: number for number, symbol in enumerate("$;:,.!?abdefkstʌə ˈ") if number}
+    config = {"istftnet": settings, "hidden_dim": width, "style_dim": style, "n_token": phonemes, "n_layer": 2,
+              "max_dur": longest, "text_encoder_kernel_size": 3, "dropout": 0.2, "plbert": plbert, "vocab": vocabulary}
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            settings_of_bert = AlbertConfig(vocab_size=phonemes, attn_implementation="eager", **plbert)
+            self.bert = modules.CustomAlbert(settings_of_bert)
+            self.bert_encoder = torch.nn.Linear(plbert["hidden_size"], width)
+            self.predictor = modules.ProsodyPredictor(style_dim=style, d_hid=width, nlayers=2, max_dur=longest, dropout=0.2)
+            self.text_encoder = modules.TextEncoder(channels=width, kernel_size=3, depth=2, n_symbols=phonemes)
+            self.decoder = net.Decoder(width, style, 80, **settings)
+            block, inner, rest = net.AdainResBlk1d, 10, 3
+            self.decoder.encode = block(width + 2, inner, style)
+            self.decoder.decode = torch.nn.ModuleList(
+                [block(inner + rest + 2, inner, style) for _ in range(3)] + [block(inner + rest + 2, channels, style, upsample=True)])
+            self.decoder.asr_res = torch.nn.Sequential(net.weight_norm(torch.nn.Conv1d(width, rest, kernel_size=1)))
+
+    model = Model().eval()
+    is_own = lambda name: ".norm." in name
+    redraw(model, seed, skip=is_own)
+    with torch.no_grad():
+        model.decoder.generator.conv_post.parametrizations.weight.original0.mul_(0.2)
+        for name, parameter in model.named_parameters():
+            if name.endswith(("LayerNorm.weight", ".gamma")):
+                parameter.add_(1)
+        model.predictor.F0_proj.bias.fill_(180.0)
+        model.predictor.F0_proj.weight.mul_(40)
+        rows = model.predictor.duration_proj.linear_layer.weight
+        rows.add_(48 * rows[:1].clone())  # durations that differ
+        model.predictor.duration_proj.linear_layer.bias.add_(9.5)
+
+    ids = torch.tensor([[0, 7, 15, 3, 11, 9, 0]])
+    voice = draw("voice", (5, 1, 2 * style), seed)
+    row = voice[len(ids[0]) - 3]  # of the text's five phonemes
+    inputs = {"input_ids": ids, "style": row[:, style:], "ref_s": row[:, :style], "length": torch.tensor([n])}
+
+    def text(model, wide):
+        lengths, mask = torch.tensor([n]), torch.zeros((1, n), dtype=torch.bool)
+        read = model.bert(ids, attention_mask=(~mask).int())
+        d = model.predictor.text_encoder(model.bert_encoder(read).transpose(-1, -2), wide(inputs["style"]), lengths, mask)
+        x, _ = model.predictor.lstm(d)
+        return {"durations": torch.sigmoid(model.predictor.duration_proj(x)), "d": d,
+                "t_en": model.text_encoder(ids, lengths, mask)}
+
+    outputs, references = both(model, text)
+    rounded = torch.round(outputs["durations"].sum(-1)).clamp(min=1).long()[0]
+    indices = torch.repeat_interleave(torch.arange(n), rounded)
+    inputs["en"] = outputs["d"][:, indices].transpose(1, 2)
+    inputs["asr"] = outputs["t_en"][:, :, indices]
+
+    def prosody(model, wide):
+        f0, loudness = model.predictor.F0Ntrain(wide(inputs["en"]), wide(inputs["style"]))
+        return {"f0": f0, "n": loudness}
+
+    for made, more in zip((outputs, references), both(model, prosody)):
+        made.update(more)
+    frames, scale = 2 * len(indices), hop * rates[0] * rates[1]
+    generator = torch.Generator().manual_seed(seed)
+    noise = [torch.rand((1, 9), generator=generator), torch.randn((1, scale * frames, 9), generator=generator),
+             torch.randn((1, scale * frames, 1), generator=generator)]
+    inputs |= {f"noise.{i}": t for i, t in enumerate(noise[:2])}
+
+    def whole(model):
+        queue = noise[1:]
+        rand, randn_like = torch.rand, torch.randn_like
+        torch.rand, torch.randn_like = (lambda *a, **k: noise[0].clone()), (lambda *a, **k: queue.pop(0))
+        try:
+            return model.decoder(inputs["asr"], outputs["f0"], outputs["n"], inputs["ref_s"])
+        finally:
+            torch.rand, torch.randn_like = rand, randn_like
+
+    with torch.no_grad():
+        outputs["speech"] = whole(model)
+    tensors = {n: t for n, t in old_spelling(model.state_dict()).items() if not is_own(n)}
+    store("phonemes_kokoro", tensors, config, inputs, outputs, references, family="kokoro", seed=seed,
+          durations=rounded.tolist(), phonemes=5)
+    safetensors.torch.save_file({"voice": voice}, FIXTURES / "phonemes_kokoro" / "voice.safetensors", metadata={"format": "pt"})
+
+
 FIXTURE = [
-    snac_plain, snac_windows, snac_chunks, wav2vec2_odd, hubert_stable, wav2vec2_labels, hubert_labels, wav2vec2_sum, kokoro_small]
+    snac_plain, snac_windows, snac_chunks, wav2vec2_odd, hubert_stable, wav2vec2_labels, hubert_labels, wav2vec2_sum, kokoro_small,
+    phonemes_kokoro]
 
 
 def main(names):

@@ -41,6 +41,18 @@ struct LawModel: Sendable {
         sound.replacing(tensors: sound.tensors, configuration: JSONField(configuration, file: "config.json"))
     }
 
+    /// The parts whose tensors the checkpoint has: some have no text side, or the generator alone.
+    var storedParts: [String] {
+        guard family is Kokoro else { return family.parts }
+        return family.parts.filter { part in
+            switch part {
+            case "text_encoder", "prosody": sound.tensors.contains { $0.name.hasPrefix("bert_encoder.") }
+            case "decoder_pre", "decoder_pre_bucket": sound.tensors.contains { $0.name.contains("F0_conv.") }
+            default: true
+            }
+        }
+    }
+
     func rejection(_ configuration: JSON) -> String? {
         do {
             _ = try family.model(for: checkpoint(configuration))
@@ -52,8 +64,7 @@ struct LawModel: Sendable {
 
     /// All parts, as text, with the bytes of tables.
     func outcome(_ configuration: JSON) throws -> [String] {
-        let parts = ["Kokoro"].contains("\(type(of: family))") ? family.defaultParts : family.parts
-        return try family.model(for: checkpoint(configuration), parts: parts).programs.map { program in
+        try family.model(for: checkpoint(configuration), parts: storedParts).programs.map { program in
             let tables = try program.constants.filter { !$0.isWeight }.map { constant in
                 "\(SHA256.digest(of: try constant.requireTensor().bytes))"
             }

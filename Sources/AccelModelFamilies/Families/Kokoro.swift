@@ -2,11 +2,23 @@ import AccelByteIO
 import AccelPrograms
 import AccelTensors
 
-/// Kokoro's vocoder (StyleTTS 2 with an iSTFTNet): from features, pitch and style to audio at 24 kHz.
+/// Kokoro (StyleTTS 2 with an iSTFTNet): from phonemes and a style to audio at 24 kHz.
 ///
-/// Its parts are those of the original decoder:
+/// Its parts before the decoder, on request:
+/// - `text_encoder`: `input_ids` I64[batch, sequence] (phonemes, with 0 at both ends), `style` F32[batch, style], the second
+///   half of a voice's row, `length` I64[batch], the number of valid phonemes -> `durations` F32[batch, sequence,
+///   max_dur], whose sum over the last axis is a phoneme's duration in frames of 600 samples, and features of the phonemes,
+///   `d` F32[batch, sequence, width + style] and `t_en` F32[batch, width, sequence].
+/// - `prosody`: `en` F32[batch, width + style, asr_frames] (the rows of `d`, each as often as its phoneme lasts), `style`,
+///   `length` I64[batch], the number of valid frames -> pitch `f0` and loudness `n`, F32[batch, 2 * asr_frames].
+///
+/// Rounding durations and repeating rows is up to the caller: the number of frames depends on them.
+///
+/// The parts of the original decoder:
 /// - `decoder_pre`: `asr` F32[batch, width, asr_frames], `f0` and `n` F32[batch, 2 * asr_frames], `ref_s`
-///   F32[batch, style] -> `x_pre` F32[batch, channels, 2 * asr_frames].
+///   F32[batch, style], the first half of a voice's row -> `x_pre` F32[batch, channels, 2 * asr_frames]. `asr` is `t_en`
+///   with its columns repeated.
+/// - `decoder_pre_bucket` (on request): the same with `length` I64[batch], the number of valid frames of `asr`.
 /// - `har_source` (on request: it is cheap, and its phases exceed the precision of most accelerators): `f0` F32[batch,
 ///   frames], and the random numbers of the original, `noise.0` F32[batch, 9] (uniform), `noise.1` F32[batch, 300 *
 ///   frames, 9] (normal) -> `har` F32[batch, 22, 60 * frames + 1]: magnitudes and phases.
@@ -22,20 +34,22 @@ struct Kokoro: ModelFamily {
     static let architectures = ["KModel"]
     static let inertFields = [
         InertFields(
-            "belongs to the text side, which runs before the vocoder",
-            [
-                "plbert", "vocab", "n_token", "n_layer", "n_mels", "max_dur", "dim_in", "max_conv_dim",
-                "text_encoder_kernel_size",
-            ]),
+            "belongs to training, or to the caller, who looks up the numbers of phonemes",
+            ["vocab", "n_mels", "dim_in", "max_conv_dim"]),
         InertFields("says how many speakers there are; their styles are inputs", ["multispeaker"]),
         InertFields("says what the audio is played at", ["sampling_rate", "sample_rate"]),
     ]
-    let parts = ["decoder_pre", "har_source", "generator", "generator_bucket"]
+    static let nestedConfigurations = ["plbert"]
+    let parts = [
+        "text_encoder", "prosody", "decoder_pre", "decoder_pre_bucket", "har_source", "generator", "generator_bucket",
+    ]
+    /// Not the text side: its recurrent layers are for accelc's own runtime only.
     let defaultParts = ["decoder_pre", "generator"]
 
     private static func role(of part: String) -> FunctionRole {
         switch part {
-        case "decoder_pre": .synthesise
+        case "text_encoder": .encode
+        case "prosody", "decoder_pre", "decoder_pre_bucket": .synthesise
         case "har_source": .excite
         default: .vocoder
         }
@@ -47,40 +61,77 @@ struct Kokoro: ModelFamily {
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let config = try KokoroConfiguration(checkpoint.configuration)
         names.prefixes = ["decoder.", "decoder.module."]
-        names.explain("belongs to the text side, which runs before the vocoder") { name in
-            ["bert.", "bert_encoder.", "predictor.", "text_encoder."].contains(where: name.hasPrefix)
-        }
-        // Some checkpoints hold the generator only.
-        let stored = parts.filter { $0 != "decoder_pre" || names.find("encode.conv1.bias") != nil }
+        // Some checkpoints hold the generator only, or the decoder.
+        let stored = parts.filter { Self.isStored($0, names) }
         let built = try (stored.isEmpty ? parts : stored).map { part in
-            let frames = part == "decoder_pre" ? "asr_frames" : "frames"
-            let dimensions = [
-                Program.FreeDimension("batch", usual: [1]), .init(frames, usual: [frames == "frames" ? 240 : 120]),
-            ]
             var graph = KokoroGraph(
                 config: config,
                 layers: LayerBuilder(
-                    builder: ProgramBuilder(name: part, dimensions: dimensions, role: Self.role(of: part)),
+                    builder: ProgramBuilder(
+                        name: part, dimensions: Self.dimensions(of: part, config), role: Self.role(of: part)),
                     names: names))
             switch part {
-            case "decoder_pre": try graph.decoderPre()
+            case "text_encoder": try graph.textEncoder()
+            case "prosody": try graph.prosody()
+            case "decoder_pre", "decoder_pre_bucket": try graph.decoderPre(hasLength: part == "decoder_pre_bucket")
             case "har_source": try graph.harmonicSource()
             default: try graph.generator(hasLength: part == "generator_bucket")
             }
             names = graph.layers.names
             return try graph.layers.builder.finish()
         }
-        let isBuilt = { (part: String) in built.contains { $0.name == part } }
+        Self.explainUnused(in: &names, besides: Set(built.map(\.name)))
+        return built
+    }
+
+    private static func isStored(_ part: String, _ names: TensorNames) -> Bool {
+        func has(_ module: String, _ parameter: String) -> Bool {
+            names.find("\(KokoroGraph.module(module, with: parameter, in: names)).\(parameter)") != nil
+        }
+        return switch part {
+        case "text_encoder": has("bert_encoder", "bias") && has("text_encoder", "embedding.weight")
+        case "prosody": has("predictor", "shared.weight_ih_l0")
+        case "decoder_pre", "decoder_pre_bucket": names.find("encode.conv1.bias") != nil
+        default: true
+        }
+    }
+
+    private static func dimensions(of part: String, _ config: KokoroConfiguration) -> [Program.FreeDimension] {
+        let length: Program.FreeDimension =
+            switch part {
+            case "text_encoder":
+                .init("sequence", usual: [min(128, config.text.positions)], maximum: config.text.positions)
+            case "prosody", "decoder_pre", "decoder_pre_bucket": .init("asr_frames", usual: [120])
+            default: .init("frames", usual: [240])
+            }
+        return [.init("batch", usual: [1]), length]
+    }
+
+    /// Explains the tensors of parts that are not built, and those that no part needs.
+    private static func explainUnused(in names: inout TensorNames, besides built: Set<String>) {
+        let (text, prosody) = (built.contains("text_encoder"), built.contains("prosody"))
+        let textSide = ["bert.", "bert_encoder.", "predictor.", "text_encoder."]
+        if !text, !prosody {
+            names.explain("belongs to the text side, which runs before the vocoder") { name in
+                textSide.contains(where: name.hasPrefix)
+            }
+        }
         let source = "generator.m_source."
         let others =
-            (isBuilt("decoder_pre") ? [] : ["encode.", "decode.", "F0_conv.", "N_conv.", "asr_res."])
-            + (isBuilt("har_source") ? [] : [source])
-            + (isBuilt("generator") || isBuilt("generator_bucket") ? [] : ["generator."])
+            (built.isDisjoint(with: ["decoder_pre", "decoder_pre_bucket"])
+                ? ["encode.", "decode.", "F0_conv.", "N_conv.", "asr_res."] : [])
+            + (built.contains("har_source") ? [] : [source])
+            + (built.isDisjoint(with: ["generator", "generator_bucket"]) ? ["generator."] : [])
+            + (text || !prosody ? [] : textSide) + (prosody || !text ? [] : ["predictor."])
         names.explain("belongs to a part that is not built", isExpected: true) { name in
             others.contains { name.hasPrefix($0) && ($0 == source || !name.hasPrefix(source)) }
         }
+        if text {
+            names.explain("the text side reads no pooled output") {
+                $0.hasPrefix("bert.pooler.") || $0.hasPrefix("bert.module.pooler.")
+            }
+        }
         names.explain("Fourier transforms follow from the configuration") { $0.hasPrefix("generator.stft.") }
-        return built
     }
 }
 
@@ -96,6 +147,7 @@ struct KokoroConfiguration {
     /// The points of the short-time Fourier transform; an even number.
     let points: Int
     let hop: Int
+    let text: KokoroTextConfiguration
     /// The sample rate in Hz, which is fixed by the harmonic source.
     static let samplingRate = 24_000
 
@@ -115,6 +167,8 @@ struct KokoroConfiguration {
         }
         style = try config["style_dim"].int(in: 1...1 << 16, default: 128)
         width = try config["hidden_dim"].int(in: 1...1 << 16, default: 512)
+        guard width % 2 == 0 else { throw config["hidden_dim"].error("expected an even width, found \(width)") }
+        text = try KokoroTextConfiguration(config)
         rates = try integers("upsample_rates", [10, 6])
         kernels = try integers("upsample_kernel_sizes", [20, 12])
         guard (1...8).contains(rates.count), rates.count == kernels.count,

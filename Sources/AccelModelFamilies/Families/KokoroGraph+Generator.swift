@@ -3,7 +3,7 @@ import AccelTensors
 
 extension KokoroGraph {
     /// The valid positions of a tensor: their number, I64[batch], and a mask, BOOL[batch, 1, time].
-    private struct Valid {
+    struct Valid {
         let count: Value
         let mask: Value
     }
@@ -100,9 +100,14 @@ extension KokoroGraph {
     }
 
     /// Returns the mask of the first `times * length + plus` positions; nil if all are valid.
-    private mutating func valid(_ length: Value?, times: Int, plus: Int, of total: Dimension) throws -> Valid? {
+    mutating func valid(_ length: Value?, times: Int, plus: Int, of total: Dimension) throws -> Valid? {
         guard let length else { return nil }
-        return try layers.in("length") { layers in
+        return try validPositions(length, times: times, plus: plus, of: total)
+    }
+
+    /// Returns the mask of the first `times * length + plus` positions.
+    mutating func validPositions(_ length: Value, times: Int, plus: Int, of total: Dimension) throws -> Valid {
+        try layers.in("length") { layers in
             let frames = try layers.apply(Cast(to: .float32), length)
             let many = try layers.apply(Multiply(), frames, layers.builder.literal(Float(times)))
             let count = try layers.apply(Add(), many, layers.builder.literal(Float(plus)))
@@ -117,7 +122,7 @@ extension KokoroGraph {
     }
 
     /// Returns `x` with zeros at positions that are not valid.
-    private mutating func masked(_ x: Value, _ valid: Valid?) throws -> Value {
+    mutating func masked(_ x: Value, _ valid: Valid?) throws -> Value {
         guard let valid else { return x }
         return try layers.in("length") { try $0.apply(Select(), valid.mask, x, $0.builder.literal(0)) }
     }

@@ -67,8 +67,8 @@ public struct RoleRule: Sendable {
         RoleRule(.codes, [.input], .int64, 2...2, ["count": .integer]),
         RoleRule(.validLength, [.input], .int64, 1...1, ["input": .word([]), "axis": .integer]),
         RoleRule(.style, [.input], .float32, 2...2),
-        RoleRule(.pitch, [.input], .float32, 2...2),
-        RoleRule(.energy, [.input], .float32, 2...2),
+        RoleRule(.pitch, [.input, .output], .float32, 2...2),
+        RoleRule(.energy, [.input, .output], .float32, 2...2),
         RoleRule(
             .logits, [.output], .float32, 2...3, positions: 1,
             ["over": .word(["vocabulary", "labels", "texts", "positions", "choices"])],
