@@ -346,22 +346,32 @@ def phonemes_kokoro():
     for made, more in zip((outputs, references), both(model, prosody)):
         made.update(more)
     frames, scale = 2 * len(indices), hop * rates[0] * rates[1]
+
     generator = torch.Generator().manual_seed(seed)
     noise = [torch.rand((1, 9), generator=generator), torch.randn((1, scale * frames, 9), generator=generator),
              torch.randn((1, scale * frames, 1), generator=generator)]
-    inputs |= {f"noise.{i}": t for i, t in enumerate(noise[:2])}
 
-    def whole(model):
-        queue = noise[1:]
+    def speech(model):
+        """The audio, and the source: at both ends, where the signal is mirrored, some of its angles are pi or -pi by chance."""
+        queue, sources = noise[1:], []
+        stft = model.decoder.generator.stft
+        transform = stft.transform
+        def recorded(x):
+            sources.append(transform(x))
+            return sources[0]
         rand, randn_like = torch.rand, torch.randn_like
         torch.rand, torch.randn_like = (lambda *a, **k: noise[0].clone()), (lambda *a, **k: queue.pop(0))
+        stft.transform = recorded
         try:
-            return model.decoder(inputs["asr"], outputs["f0"], outputs["n"], inputs["ref_s"])
+            audio = model.decoder(inputs["asr"], outputs["f0"], outputs["n"], inputs["ref_s"])
         finally:
             torch.rand, torch.randn_like = rand, randn_like
+            del stft.transform
+        return audio, torch.cat(sources[0], 1)
 
     with torch.no_grad():
-        outputs["speech"] = whole(model)
+        outputs["speech"], inputs["har"] = speech(model)
+    inputs |= {f"noise.{i}": t for i, t in enumerate(noise[:2])}
     tensors = {n: t for n, t in old_spelling(model.state_dict()).items() if not is_own(n)}
     store("phonemes_kokoro", tensors, config, inputs, outputs, references, family="kokoro", seed=seed,
           durations=rounded.tolist(), phonemes=5)
