@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelTensors
 import Foundation
 import TestSupport
 import Testing
@@ -154,6 +155,7 @@ struct OptionEffectTests {
             ("llama_bfloat16", "llama"), ("bert_prefixed", "prefixed"), ("text/llama", "llm"), ("text/sentence", "enc"),
             ("speech/talk.wav", "talk.wav"), ("sound/int16.wav", "other.wav"), ("speech/whisper", "whisper"),
             ("vit_leftover", "vit"), ("images/photo.png", "photo.png"), ("images/photo.jpg", "photo.jpg"),
+            ("phonemes_kokoro", "kokoro"),
         ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
         }
@@ -181,6 +183,10 @@ struct OptionEffectTests {
             try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
         }
         try EnergyDetector.write(to: "\(folder)/silent", isDeaf: true)
+        let styles = (0..<40).map { Float($0 % 7) / 7 }
+        try SafetensorsWriter.write(
+            [StoredTensor(name: "voice", floats: styles, shape: [5, 1, 8])], to: "\(folder)/other.safetensors",
+            as: .outputs)
         let shape = ["--shape-from", "bert/golden.safetensors", "-q"]
         for words in [
             ["convert", "bert", "--no-cache", "-o", "p.accelpkg"] + shape,
@@ -189,6 +195,10 @@ struct OptionEffectTests {
             ["convert", "enc", "--no-cache", "-o", "s.accelpkg", "-q"],
             ["convert", "whisper", "--no-cache", "-o", "w.accelpkg", "-q"],
             ["convert", "vit", "--no-cache", "-o", "v.accelpkg", "-q"],
+            [
+                "convert", "kokoro", "--part", "all", "--shape", "batch=1,sequence=8,asr_frames=60,frames=120",
+                "--no-cache", "-o", "k.accelpkg", "-q",
+            ],
             ["convert", "silent", "--no-cache", "-o", "silent.accelpkg", "-q"],
             ["convert", "qwen", "--no-cache", "-o", "d.accelpkg", "--shape-from", "qwen/golden.safetensors", "-q"],
             ["convert", "functions.mlpackage", "--no-cache", "-o", "f.accelpkg", "-q"],

@@ -41,6 +41,7 @@ extension OptionEffect {
     private static let samples = "--calibrate bert/golden.safetensors"
 
     private static let ofText = "enc --shape batch=1,sequence=4 --compress int8:method=gptq --calibrate lines.txt"
+    private static let speech = "run k.accelpkg --voice kokoro/voice.safetensors"
     private static let answer = "run l.accelpkg --generate 8 --prompt a"
     private static let onText = "--only container --text lines.txt"
 
@@ -155,6 +156,13 @@ extension OptionEffect {
             ("vad", "run w.accelpkg --audio talk.wav [ --vad silent.accelpkg ]"),
             ("language", "run w.accelpkg --audio talk.wav [ --language de ]"),
             ("format", "run w.accelpkg --audio talk.wav [ --format srt ]"),
+            ("phonemes", "\(speech) --audio-output q --phonemes [ ab / ba ]"),
+            (
+                "voice",
+                "run k.accelpkg --phonemes ab --audio-output q --voice [ kokoro/voice.safetensors / other.safetensors ]"
+            ),
+            ("speed", "\(speech) --phonemes ab --audio-output q [ --speed 0.5 ]"),
+            ("audio-output", "\(speech) --phonemes ab --audio-output [ q / r ]"),
             ("system", "\(answer) --temperature 0 [ --system b ]"), ("raw", "\(answer) --temperature 0 [ --raw ]"),
             ("temperature", "\(answer) [ --temperature 0 ]"), ("top-k", "\(answer) [ --top-k 1 ]"),
             ("top-p", "\(answer) [ --top-p 0 ]"), ("min-p", "\(answer) [ --min-p 1 ]"),

@@ -64,6 +64,9 @@ enum OutputSamples {
                 "run", "save-states",
                 "%d.accelpkg --inputs %qwen/golden.safetensors -q --outputs %new.safetensors --save-states @",
                 kind: "states.safetensors"),
+            OutputSample(
+                "run", "audio-output",
+                "%k.accelpkg --phonemes ab --voice %kokoro/voice.safetensors -q --audio-output @", kind: "sound.wav"),
             OutputSample("run", "trace", "\(run) --trace @", kind: "trace.json"),
             OutputSample("decompress", "output", "%p.accelpkg -q -o @", kind: "weights.safetensors"),
             OutputSample(
@@ -78,7 +81,7 @@ enum OutputSamples {
     static let kinds = [
         "p.accelpkg", "p.zip", "x.mlpackage", "whisperkit", "plan", "report.json", "page.html", "runs",
         "outputs.safetensors",
-        "states.safetensors", "trace.json", "weights.safetensors", "imatrix.gguf", "p.accelpkg.sig",
+        "states.safetensors", "trace.json", "sound.wav", "weights.safetensors", "imatrix.gguf", "p.accelpkg.sig",
         "p.accelpkg.oms.sig",
     ].filter { kind in all.contains { $0.kind == kind } }
 
@@ -96,6 +99,11 @@ enum OutputSamples {
             let sample = OutputSample("convert", "output", line, kind: package)
             try CommandRunner.succeed(sample.words(in: folder, output: "\(folder)/\(package)"), in: folder)
         }
+        try FileManager.default.copyItem(atPath: Fixtures.path("phonemes_kokoro"), toPath: "\(folder)/kokoro")
+        let shape = "batch=1,sequence=8,asr_frames=60,frames=120"
+        try CommandRunner.succeed(
+            ["convert", "kokoro", "--part", "all", "--shape", shape, "--no-cache", "-q", "-o", "k.accelpkg"],
+            in: folder)
         for kind in kinds.dropFirst() {
             guard let sample = all.first(where: { $0.kind == kind }) else { continue }
             try CommandRunner.succeed(sample.words(in: folder, output: "\(folder)/\(kind)"), in: folder)

@@ -24,7 +24,7 @@ enum RunCommand: Command {
     static let generate = Option(
         "generate", .integer(1...1_000_000), in: .generation,
         "generate at most N tokens (default for text: 1024). After --inputs, a row of a batch that has ended repeats its stop "
-            + "token", isCommon: true, excludes: ["text", "image", "audio"])
+            + "token", isCommon: true, excludes: ["text", "image", "audio", "phonemes"])
     static let stop = Option(
         "stop-token", .text("N,.."), in: .generation,
         "the tokens that end the generation (default: the model's eos_token_id). none generates until --generate is reached",
@@ -65,7 +65,7 @@ enum RunCommand: Command {
         "trace", .output("FILE") { _ in .trace }, in: .measurement,
         "the file to write the kernel calls to, for viewers such as Perfetto", needs: tensors)
     /// The options that say what the model runs on beside tensors.
-    private static let modes = TextOptions.modes + [ImageOptions.image, SpeechOptions.audio]
+    private static let modes = TextOptions.modes + [ImageOptions.image, SpeechOptions.audio, PhonemeOptions.phonemes]
     private static let tensors: [Option.Need] = [.option("inputs")]
     static let subjects = ["states", "steps", "decoders"]
     static let details = """
@@ -102,13 +102,14 @@ enum RunCommand: Command {
         "accelc run vit-base-patch16-224 --image cat.png",
         "accelc run whisper-base --audio talk.wav --format srt",
         "accelc run whisper-base --audio - --vad silero-vad",
+        "accelc run kokoro.accelpkg --phonemes 'həlˈoʊ' --voice heart.safetensors --audio-output hi.wav",
         "accelc run minilm.accelpkg --inputs in.safetensors --outputs out.safetensors",
         "accelc run llama.accelpkg --inputs prompt.safetensors --generate 64 --time",
         "accelc run whisper.accelpkg --inputs mel.safetensors --function encoder --outputs out.safetensors",
     ]
     static let positionals = [package]
     static let options =
-        TextOptions.all + [ImageOptions.image] + SpeechOptions.all + [
+        TextOptions.all + [ImageOptions.image] + SpeechOptions.all + PhonemeOptions.all + [
             inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
             RunnablePackage.compress, CacheChoice.folder, CommonOptions.json,
         ]
@@ -118,15 +119,18 @@ enum RunCommand: Command {
             throw arguments.usage(
                 "needs \((modes + [inputs]).map { "--\($0.name)" }.joined(separator: " or "))")
         }
-        // A file that is no sound or image is rejected before a model is converted.
+        // A file that is no sound, image or voice is rejected before a model is converted.
         let sound = try arguments[SpeechOptions.audio].map(SpokenInput.init)
         let images = try ImageEncodings(arguments)
+        let speech = try PhonemeRun(arguments)
         let runnable = try RunnablePackage(arguments, console)
         guard arguments.has(inputs) else {
             if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
             let model = try model(runnable.package, arguments, console)
             if let sound {
                 try SpeechRun(model, sound, arguments, console).run()
+            } else if let speech {
+                try speech.run(model, arguments, console)
             } else if !images.isEmpty {
                 try images.run(model, arguments, console)
             } else {

@@ -37,8 +37,10 @@ struct RunnablePackage {
         conversion.keepsQuantized = arguments[Self.compress] == nil
         // What a run needs is not known yet: long texts too, and several at once.
         conversion.takesAllUsualShapes = true
-        let comparesImages = arguments.has(ImageOptions.image) && arguments.has(TextOptions.text)
-        if SpeechOptions.format(arguments) == .words || comparesImages { conversion.parts = [FamilyModel.everyPart] }
+        let needsAllParts =
+            SpeechOptions.format(arguments) == .words || arguments.has(PhonemeOptions.phonemes)
+            || arguments.has(ImageOptions.image) && arguments.has(TextOptions.text)
+        if needsAllParts { conversion.parts = [FamilyModel.everyPart] }
         try self.init(converting: conversion, arguments, console)
     }
 

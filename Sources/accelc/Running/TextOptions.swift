@@ -47,8 +47,8 @@ enum TextOptions {
         "divide the logits of tokens that occurred before by X",
         needs: generating)
     static let seed = Option(
-        "seed", .integer(0...Int(Int32.max)), in: .generation, "the seed of sampled tokens", default: "0",
-        needs: generating)
+        "seed", .integer(0...Int(Int32.max)), in: .generation, "the seed of sampled tokens, and of the noise in speech",
+        default: "0", needs: generating + [.option("phonemes")])
     static let truncate = Option(
         "truncate", .flag, in: .input,
         "shorten texts that are longer than the model takes. Without it they are an error",
