@@ -28,13 +28,16 @@ struct Speaker: Sendable {
     }
 
     /// Returns the numbers of phonemes, with 0 before and after them.
-    /// - Throws: `AccelError` (invalid) if the model knows none of them.
+    /// - Throws: `AccelError` (invalid) with all symbols that the model does not know.
     func text(of phonemes: String) throws(AccelError) -> [Int64] {
-        let known = phonemes.unicodeScalars.compactMap { vocabulary[String($0)] }
-        guard !known.isEmpty else {
-            throw AccelError(.invalid, "the model knows none of the phonemes", at: "\(quoted(phonemes))")
+        let symbols = phonemes.unicodeScalars.map { String($0) }
+        let unknown = symbols.filter { vocabulary[$0] == nil }.distinct
+        guard unknown.isEmpty else {
+            throw AccelError(
+                .invalid, "the model knows no \(unknown.map { quoted($0) }.joined(separator: ", "))",
+                at: "the phonemes \(quoted(phonemes))", hint: "config.json lists the symbols, as \"vocab\"")
         }
-        return [0] + known + [0]
+        return [0] + symbols.compactMap { vocabulary[$0] } + [0]
     }
 
     /// Speaks a text.

@@ -29,10 +29,10 @@ extension AccelModel {
     /// The package needs functions of the parts text_encoder, prosody, decoder_pre_bucket, har_source and
     /// generator_bucket. For each part the shortest one runs that is long enough; the result does not depend on its length,
     /// except for the last hundredth of a second.
-    /// - Parameter phonemes: one symbol after the other; those that the model does not know are left out.
+    /// - Parameter phonemes: one symbol after the other, of those in the model's configuration.
     /// - Returns: the sound at the model's rate, one channel.
     /// - Throws: `AccelError`: (unsupported) for a model that does not speak, or a package without some of the parts; (invalid) for
-    ///   a text or a speech that is too long for them, and for a voice of another model; (cancelled); and the backend's.
+    ///   unknown symbols, for a text or a speech that is too long, and for a voice of another model; (cancelled); and the backend's.
     public func speak(
         _ phonemes: String, voice: Voice, _ options: SpeakingOptions = SpeakingOptions()
     ) async throws(AccelError) -> Sound {

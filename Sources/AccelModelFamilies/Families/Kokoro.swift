@@ -101,8 +101,8 @@ struct Kokoro: ModelFamily {
             switch part {
             case "text_encoder":
                 .init("sequence", usual: [min(128, config.text.positions)], maximum: config.text.positions)
-            case "prosody", "decoder_pre", "decoder_pre_bucket": .init("asr_frames", usual: [120])
-            default: .init("frames", usual: [240])
+            case "prosody", "decoder_pre", "decoder_pre_bucket": .init("asr_frames", usual: [120, 480])
+            default: .init("frames", usual: [240, 960])
             }
         return [.init("batch", usual: [1]), length]
     }

@@ -6,7 +6,7 @@ import AccelByteIO
 enum PhonemeOptions {
     static let phonemes = Option(
         "phonemes", .text("TEXT"), in: .input,
-        "speak phonemes, by a model such as Kokoro. Symbols that the model does not know are left out",
+        "speak phonemes, by a model such as Kokoro. Its config.json lists the symbols",
         excludes: ["inputs", "prompt", "messages", "chat", "text", "image", "audio"])
     static let voice = Option(
         "voice", .input("FILE"), in: .input,
