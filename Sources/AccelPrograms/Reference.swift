@@ -46,4 +46,13 @@ package enum Reference {
         for index in (count & ~7)..<count { sum += Double(a[aStart + index]) * Double(b[bStart + index]) }
         return sum
     }
+
+    /// Returns the sum of squares in float64; NaN or infinite if an element is.
+    static func sumOfSquares(_ x: [Float]) -> Double {
+        x.withUnsafeBufferPointer { dot($0, 0, $0, 0, x.count) }
+    }
+
+    static func areFinite(_ x: [Float]) -> Bool {
+        x.withUnsafeBufferPointer { x in x.baseAddress.map { ck_all_finite($0, x.count) != 0 } ?? true }
+    }
 }

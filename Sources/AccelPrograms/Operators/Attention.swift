@@ -68,26 +68,31 @@ public struct Attention: Operator {
             StridedLayout(shape: $0.shape).expanded(to: Shape(shape.dimensions[..<3] + [keys]))
         }
         let mask = masking?.floats ?? []
+        // No product of a query and a key is larger (Cauchy and Schwarz); NaN if one is not finite.
+        let largest = abs(scale) * (Reference.sumOfSquares(q) * Reference.sumOfSquares(k)).squareRoot()
+        let canExclude = largest < 1e29 && Reference.areFinite(v)
         let result = Reference.rows(shape.count / max(valueWidth, 1), width: valueWidth) { row, result in
             let (batch, head) = (row / (rows * heads), row / rows % heads)
             let group = batch * keyHeads + head / (heads / keyHeads)
-            var scores = q.withUnsafeBufferPointer { q in
+            let masks = maskLayout.map { layout in
+                let start = zip([batch, head, row % rows], layout.strides).reduce(0) { $0 + $1.0 * $1.1 }
+                return (0..<keys).map { mask[start + $0 * layout.strides[3]] }
+            }
+            let seen = masks.map { canExclude ? Self.seen($0) : Array($0.indices) } ?? Array(0..<keys)
+            let scores = q.withUnsafeBufferPointer { q in
                 k.withUnsafeBufferPointer { k in
-                    (0..<keys).map { key in
-                        Float(scale * Reference.dot(q, row * width, k, (group * keys + key) * width, width))
+                    seen.map { key in
+                        let product = Reference.dot(q, row * width, k, (group * keys + key) * width, width)
+                        return masks.map { Float(scale * product) + $0[key] } ?? Float(scale * product)
                     }
                 }
-            }
-            if let strides = maskLayout?.strides {
-                let start = batch * strides[0] + head * strides[1] + row % rows * strides[2]
-                for key in 0..<keys { scores[key] += mask[start + key * strides[3]] }
             }
             let weights = Softmax.weights(scores)
             withUnsafeTemporaryAllocation(of: Double.self, capacity: valueWidth) { sums in
                 sums.initialize(repeating: 0)
                 v.withUnsafeBufferPointer { v in
-                    for key in 0..<keys {
-                        let (start, weight) = ((group * keys + key) * valueWidth, weights[key])
+                    for (key, weight) in zip(seen, weights) {
+                        let start = (group * keys + key) * valueWidth
                         for column in 0..<valueWidth { sums[column] += weight * Double(v[start + column]) }
                     }
                 }
@@ -95,6 +100,13 @@ public struct Attention: Operator {
             }
         }
         return [HostTensor(result, shape)]
+    }
+
+    /// Returns the keys whose weights may differ from 0 in a row, if all products are below 1e29: beside a key that the mask admits, the
+    /// exponential of one that it excludes is 0 even in float64.
+    private static func seen(_ masks: [Float]) -> [Int] {
+        guard masks.contains(where: { $0 > -1e28 }) else { return Array(masks.indices) }
+        return masks.indices.filter { !(masks[$0] <= -1e30) }
     }
 
     public func decomposed(_ inputs: [Value], in builder: inout ProgramBuilder) throws -> [Value]? {
