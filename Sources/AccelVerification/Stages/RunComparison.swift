@@ -1,3 +1,4 @@
+import AccelByteIO
 import AccelCPURuntime
 import AccelPrograms
 import AccelTensors
@@ -33,7 +34,7 @@ struct RunComparison {
         var plans: [(index: Int, metrics: Metrics)] = []
         for (index, call) in run.function.calls.enumerated() {
             progress(operators == nil ? .graph : .operators, Double(index) / Double(run.function.calls.count))
-            try package.step(index)
+            try step(package, sides.all, index)
             if let operators {
                 let values = try sides.original?.values(of: call.label)
                 let (finding, plan) = try operators.finding(
@@ -41,7 +42,6 @@ struct RunComparison {
                 result.operators.append(finding)
                 if let plan { plans.append((index, plan)) }
             }
-            try sides.all.forEach { try $0.advance(to: call.label) }
             package.release(after: index) { outputs.actual[$0] = $1 }
             outputs.compareResults(sides)
         }
@@ -51,6 +51,17 @@ struct RunComparison {
         result.outputs += outputs.result
         try allowNoise(in: &result, plans)
         return result
+    }
+
+    /// Makes a call in the run of the package, and goes on to its node in those of the model, all at the same time: much of a run is work
+    /// of one thread, and none depends on another.
+    private func step(_ package: PackageRun, _ references: [FollowingReference], _ index: Int) throws {
+        let label = run.function.calls[index].label
+        // Safe: each run is used by one thread.
+        nonisolated(unsafe) let (package, references) = (package, references)
+        try Parallel.forEach(1 + references.count, threads: run.runner.threads) { side in
+            if side == 0 { try package.step(index) } else { try references[side - 1].advance(to: label) }
+        }
     }
 
     /// Widens the limits that are exceeded by the noise that this run has.
