@@ -96,6 +96,18 @@ public struct CalibrationSamples: Sendable {
         isDivided = cutter.isDivided
     }
 
+    /// The most slices; a power of two.
+    private static let mostSlices = 8
+
+    /// The chunks of each slice: the same slices for any number of processes that share them out. Where single vectors are held out, they
+    /// are counted over all chunks, which are one slice then.
+    var slices: [Range<Int>] {
+        guard !chunks.isEmpty else { return [] }
+        var number = 1
+        while count >= Self.heldOutShare, number < Self.mostSlices, 2 * number <= chunks.count { number *= 2 }
+        return (0..<number).map { chunks.count * $0 / number..<chunks.count * ($0 + 1) / number }
+    }
+
     /// Adds the samples of other runs of a part with fixed sizes.
     public mutating func add(_ others: CalibrationSamples) {
         chunks += others.chunks.map { chunk in

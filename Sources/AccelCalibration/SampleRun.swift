@@ -37,9 +37,11 @@ final class SampleRun {
     private let store: SampleStore
     /// The memory for values of samples.
     let memory: SampleMemory
-    /// The weight that all chunks have reached; nil for the beginning.
-    private var reached: Int?
-    /// Whether a weight was replaced that calls before `reached` read.
+    /// The chunks of each slice. Statistics are summed up slice by slice, so that several processes can share the slices out.
+    let slices: [Range<Int>]
+    /// The weight that the chunks of each slice have reached; nil for the beginning.
+    private var reached: [Int?]
+    /// Whether a weight was replaced that calls before one of those read.
     private var isOutdated = false
     /// The encodings that weights were replaced by, by name.
     private var replacements: [String: CompressedTensor] = [:]
@@ -65,6 +67,8 @@ final class SampleRun {
         let (compressed, runWeights) = try RunWeights.weights(of: frozen, threads: threads)
         let program = try compressed.planned()
         functions = program.functions
+        slices = samples.slices
+        reached = [Int?](repeating: nil, count: samples.slices.count)
         let laneCount = max(1, min(threads, samples.chunks.count))
         let largest = program.functions.map(\.arenaBytes).max() ?? 0
         arenaBytes = MachineMemory.sum([largest * laneCount, runWeights.largestBytes])
@@ -114,7 +118,7 @@ final class SampleRun {
         runWeights.forget(tensor.name)
         try put(tensor)
         replacements[tensor.name] = tensor
-        isOutdated = isOutdated || reached.map { isRead(tensor.name, before: $0) } ?? false
+        isOutdated = isOutdated || Set(reached).contains { $0.map { isRead(tensor.name, before: $0) } ?? false }
     }
 
     private func put(_ tensor: CompressedTensor) throws {
@@ -204,7 +208,10 @@ final class SampleRun {
     // MARK: - Inputs
 
     /// Returns to the beginning, for another run.
-    func restart() { (reached, isOutdated) = (nil, false) }
+    func restart() {
+        reached = [Int?](repeating: nil, count: slices.count)
+        isOutdated = false
+    }
 
     /// Replaces an input, or the value that a state has before each run, by that of all samples in the order of the file.
     func feed(_ name: String, _ tensor: HostTensor) {
@@ -216,21 +223,32 @@ final class SampleRun {
 
     // MARK: - Running
 
-    /// Runs all samples on to before a weight, or from the beginning if they are beyond it.
-    func run(to weight: Int) throws {
-        if let reached, reached > weight { restart() }
-        guard reached != weight else { return }
-        for stop in pauses(from: reached, to: weight) + [weight] {
-            try advance(from: reached, store, to: stop, store)
-            reached = stop
+    /// Runs samples on to before a weight, or from the beginning if they are beyond it.
+    /// - Parameter wanted: the slices to run; nil for all.
+    func run(to weight: Int, slices wanted: Range<Int>? = nil) throws {
+        let wanted = wanted ?? slices.indices
+        for slice in wanted where reached[slice].map({ $0 > weight }) ?? false { reached[slice] = nil }
+        for start in Set(wanted.map { reached[$0] }).sorted(by: { $0 ?? -1 < $1 ?? -1 }) where start != weight {
+            let group = wanted.filter { reached[$0] == start }
+            var last = start
+            for stop in pauses(from: start, to: weight) + [weight] {
+                try advance(group.flatMap { slices[$0] }, from: last, store, to: stop, store)
+                for slice in group { reached[slice] = stop }
+                last = stop
+            }
         }
     }
 
-    /// Runs all samples from a weight, with the values in a store, to another one.
-    private func advance(from start: Int?, _ values: SampleStore, to weight: Int, _ target: SampleStore) throws {
+    /// The weight that a chunk has reached.
+    private func reached(by chunk: Int) -> Int? { slices.firstIndex { $0.contains(chunk) }.flatMap { reached[$0] } }
+
+    /// Runs chunks from a weight, with the values in a store, to another one.
+    private func advance(
+        _ chunks: [Int], from start: Int?, _ values: SampleStore, to weight: Int, _ target: SampleStore
+    ) throws {
         let saved = try live(at: weight)
         try hold(from: start, to: weight)
-        _ = try forEachChunk(from: start) { chunk, _, executor in
+        _ = try forEachChunk(of: chunks, from: start) { chunk, _, executor in
             let function = functionOfChunk[chunk]
             try run(chunk, from: start, values, on: executor, to: calls[function][weight])
             let live = saved[function]
@@ -242,26 +260,29 @@ final class SampleRun {
     /// - Parameter body: receives the outputs of each chunk. Several threads call it.
     func finish<Result: Sendable>(_ body: @Sendable (_ chunk: Int, [StoredTensor]) throws -> Result) throws -> [Result]
     {
-        let (start, values) = try approachEnd()
-        return try forEachChunk(from: start) { chunk, _, executor in
+        let (start, values) = try approachEnd(slices.indices)
+        return try forEachChunk(of: Array(chunks), from: start) { chunk, _, executor in
             try run(chunk, from: start, values, on: executor, to: functions[functionOfChunk[chunk]].calls.count)
             return try body(chunk, executor.results)
         }
     }
 
-    /// Runs all samples of this run and of another one, from the weights that they have reached, or from the beginning, to the end. They
+    /// Runs samples of this run and of another one, from the weights that they have reached, or from the beginning, to the end. They
     /// stay at the weights.
     /// - Parameters:
+    ///   - wanted: the slices to run; nil for all.
     ///   - other: a run of the same samples with the same number of threads.
     ///   - body: receives the executors of both with the outputs of each chunk. Several threads call it.
     func finish<Result: Sendable>(
-        besides other: SampleRun, _ body: @Sendable (_ chunk: Int, Executor, _ other: Executor) throws -> Result
+        _ wanted: Range<Int>? = nil, besides other: SampleRun,
+        _ body: @Sendable (_ chunk: Int, Executor, _ other: Executor) throws -> Result
     ) throws -> [Result] {
-        let (start, values) = try approachEnd()
-        let (otherStart, otherValues) = try other.approachEnd()
+        let wanted = wanted ?? slices.indices
+        let (start, values) = try approachEnd(wanted)
+        let (otherStart, otherValues) = try other.approachEnd(wanted)
         // Made before threads ask for them.
         if let otherStart { _ = try other.live(at: otherStart) }
-        return try forEachChunk(from: start) { chunk, lane, executor in
+        return try forEachChunk(of: wanted.flatMap { slices[$0] }, from: start) { chunk, lane, executor in
             let function = other.functionOfChunk[chunk]
             let second = try other.lanes[lane].executor(of: function)
             try other.run(chunk, from: otherStart, otherValues, on: second, to: other.functions[function].calls.count)
@@ -270,34 +291,39 @@ final class SampleRun {
         }
     }
 
-    /// Runs all samples from the weight that they have reached on, until the weights of all other calls may be in memory. They stay at the
+    /// Runs samples from the weight that they have reached on, until the weights of all other calls may be in memory. They stay at the
     /// weight.
     /// - Returns: The weight to continue from, nil for the beginning, and the values of samples there.
-    private func approachEnd() throws -> (start: Int?, values: SampleStore) {
-        var (start, values) = (reached, store)
+    private func approachEnd(_ wanted: Range<Int>) throws -> (start: Int?, values: SampleStore) {
+        // Some may be behind others.
+        if Set(wanted.map { reached[$0] }).count > 1, let last = wanted.compactMap({ reached[$0] }).max() {
+            try run(to: last, slices: wanted)
+        }
+        let first = wanted.first.flatMap { reached[$0] }
+        var (start, values) = (first, store)
         let passing = SampleStore(in: memory)
-        for stop in pauses(from: reached, to: weights.count) {
-            try advance(from: start, values, to: stop, passing)
+        for stop in pauses(from: first, to: weights.count) {
+            try advance(wanted.flatMap { slices[$0] }, from: start, values, to: stop, passing)
             (start, values) = (stop, passing)
         }
         try hold(from: start, to: weights.count)
         return (start, values)
     }
 
-    /// Calls `body` with the vectors of a chunk that the weight which all have reached is multiplied with.
+    /// Calls `body` with the vectors of a chunk that the weight which it has reached is multiplied with.
     func forEachVector(of chunk: Int, _ body: (UnsafePointer<Float>, _ position: Int) -> Void) throws {
-        guard let reached else { return }
+        guard let reached = reached(by: chunk) else { return }
         let executor = try lanes[0].executor(of: functionOfChunk[chunk])
         let call = calls[functionOfChunk[chunk]][reached]
         try run(chunk, from: reached, store, on: executor, to: call)
         executor.forEachVector(ofCall: call, body)
     }
 
-    /// Calls `body` with the vectors of a chunk that the weight which all have reached is multiplied with: row-major, one for each
+    /// Calls `body` with the vectors of a chunk that the weight which it has reached is multiplied with: row-major, one for each
     /// position. They are where the chunk's values are stored.
     /// - Returns: False, without a call, if these values do not have the vectors side by side.
     func withStoredVectors(of chunk: Int, _ body: (UnsafePointer<Float>) throws -> Void) throws -> Bool {
-        guard let reached else { return false }
+        guard let reached = reached(by: chunk) else { return false }
         let (call, live) = (call(of: reached, chunk: chunk), try live(at: reached)[functionOfChunk[chunk]])
         guard call.operation is any LinearOperator, call.inputs[0].elementType == .float32,
             let range = live.bytes(of: call.inputs[0])
@@ -326,16 +352,17 @@ final class SampleRun {
         for call in start..<end { try executor.step(call) }
     }
 
-    /// - Parameter start: the weight that all chunks begin at; nil for the beginning.
+    /// - Parameter start: the weight that the chunks begin at; nil for the beginning.
     private func forEachChunk<Result: Sendable>(
-        from start: Int?, _ body: (_ chunk: Int, _ lane: Int, _ executor: Executor) throws -> Result
+        of chunks: [Int], from start: Int?, _ body: (_ chunk: Int, _ lane: Int, _ executor: Executor) throws -> Result
     ) throws -> [Result] {
         // Made before threads ask for them.
         if let start { _ = try live(at: start) }
         // Each lane is used by one thread at a time, and what the body reads of this run does not change meanwhile.
         nonisolated(unsafe) let (run, body) = (self, body)
         let free = Locked(Array(lanes.indices))
-        return try Parallel.map(chunks.count, threads: lanes.count) { chunk in
+        return try Parallel.map(chunks.count, threads: lanes.count) { index in
+            let chunk = chunks[index]
             let lane = free.withLock { $0.removeLast() }
             defer { free.withLock { $0.append(lane) } }
             return try body(chunk, lane, run.lanes[lane].executor(of: run.functionOfChunk[chunk]))

@@ -10,13 +10,36 @@ extension SampleRun {
     /// - Parameter original: a run of the same samples at the same weight with the original weights; nil if this is
     ///   one.
     func statistics(of weight: Int, besides original: SampleRun? = nil) throws -> ActivationStatistics? {
-        let columns = columns(of: weight)
+        let (all, columns) = (slices(of: weight), columns(of: weight))
         guard columns > 0 else { return nil }
+        let sums = MomentSums(columns: columns, hasDrift: original != nil, slices: all.count)
+        var tree = MomentTree(slices.count)
+        for slice in all {
+            try tree.add(try moments(of: weight, slice, by: sums, besides: original), of: slice, threads: threads)
+        }
+        return tree.root?.statistics(threads: threads)
+    }
+
+    /// The slices whose sums of a weight's inputs are added in a tree: fewer for many columns, whose sums are large.
+    func slices(of weight: Int) -> [Range<Int>] {
+        let number = columns(of: weight) > Self.mostSlicedColumns ? min(2, slices.count) : slices.count
+        return (0..<number).map { slices.count * $0 / number..<slices.count * ($0 + 1) / number }
+    }
+
+    private static let mostSlicedColumns = 4096
+
+    /// Returns the sums over the inputs of a weight in some slices, whose samples have to be there.
+    /// - Parameters:
+    ///   - sums: memory for them.
+    ///   - original: as in `statistics`.
+    func moments(
+        of weight: Int, _ wanted: Range<Int>, by sums: MomentSums, besides original: SampleRun?
+    ) throws -> MomentPart {
+        let columns = columns(of: weight)
         // With few samples, one of so many vectors is held out instead.
         let share = CalibrationSamples.heldOutShare
-        let sums = MomentSums(columns: columns, hasDrift: original != nil)
         var seen = 0
-        for chunk in chunks {
+        for chunk in wanted.flatMap({ slices[$0] }) {
             let mask = mask(of: weight, chunk: chunk)
             let perSample = max(1, call(of: weight, chunk: chunk).positionCount / samples[chunk].count)
             let last = samples[chunk].count - 1
@@ -39,7 +62,7 @@ extension SampleRun {
                 try original.withVectors(of: weight, chunk: chunk, columns: columns) { originals, _ in add(originals) }
             }
         }
-        return sums.statistics(threads: threads)
+        return sums.takePart(threads: threads)
     }
 
     /// Returns the positions of a weight's input that take part; nil if all do. A mask whose length differs from the input's,
@@ -71,7 +94,8 @@ extension SampleRun {
             let vectors = chunks.map { chunk in
                 call(of: index, chunk: chunk).positionCount * columns * MemoryLayout<Float>.stride
             }
-            let sums = CalibrationMemory.sums(columns: columns, hasDrift: hasDrift)
+            let sums = CalibrationMemory.sums(
+                columns: columns, hasDrift: hasDrift, slices: slices(of: index).count)
             let factor = CalibrationMemory.factor(columns: columns, hasDrift: hasDrift)
             let copies = repeatElement(vectors.max() ?? 0, count: hasDrift ? 2 : 1)
             passing = max(passing, MachineMemory.sum([sums] + copies), factor)

@@ -61,5 +61,5 @@ public enum Tool {
     public static let version = "0.1.0"
     /// Increases when calibration gives other statistics for the same model and data, or a search over them another
     /// result. Codecs, families and passes have their own versions.
-    public static let calibrationVersion = 10
+    public static let calibrationVersion = 11
 }

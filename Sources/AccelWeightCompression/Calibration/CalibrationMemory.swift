@@ -11,13 +11,17 @@ public enum CalibrationMemory {
     }
 
     /// Returns the bytes of the sums while vectors are collected.
-    public static func sums(columns: Int, hasDrift: Bool) -> Int {
+    /// - Parameter slices: the number of parts that are added up; a file has large ones meanwhile.
+    public static func sums(columns: Int, hasDrift: Bool, slices: Int = 1) -> Int {
         let width = FeedbackFactor.width
         let padded = (columns + width - 1) / width * width
         let panels = matrix(MomentSums.blockRows, padded, MemoryLayout<Float>.stride)
         let block = matrix(TransposedBlock.stride, columns, MemoryLayout<Float>.stride)
         let sums = matrix(columns, columns, MemoryLayout<Double>.stride)
-        return MachineMemory.sum([panels, times(hasDrift ? 2 : 1, MachineMemory.sum([block, sums]))])
+        let own = times(hasDrift ? 2 : 1, MachineMemory.sum([block, sums]))
+        let levels = max(slices, 1).bitWidth - 1 - max(slices, 1).leadingZeroBitCount
+        let waiting = times(levels, min(times(hasDrift ? 2 : 1, sums), MomentPart.mostWaitingBytes))
+        return MachineMemory.sum([panels, own, waiting])
     }
 
     /// Returns the bytes of the factor for error feedback: the matrix in float64 and half of it in float32; with a

@@ -15,15 +15,30 @@ public struct HeldOutVectors: Sendable {
 
 /// Collects held-out vectors in bounded memory: when it is full, every second vector is dropped and the rate is halved.
 struct HeldOutCollector {
+    /// The most vectors of a weight.
     static let most = 256
+    /// The most vectors of this sample.
+    let most: Int
     private let columns: Int
     private let hasDrift: Bool
     private var (seen, step) = (0, 1)
     private var vectors: [Float] = []
     private var drifts: [Float] = []
 
-    init(columns: Int, hasDrift: Bool) {
-        (self.columns, self.hasDrift) = (columns, hasDrift)
+    init(columns: Int, hasDrift: Bool, most: Int = Self.most) {
+        (self.columns, self.hasDrift, self.most) = (columns, hasDrift, most)
+    }
+
+    /// A sample that was collected before.
+    init(columns: Int, hasDrift: Bool, _ collected: HeldOutVectors) {
+        self.init(columns: columns, hasDrift: hasDrift, most: collected.vectors.count / max(columns, 1))
+        (vectors, drifts) = (collected.vectors, collected.drifts)
+    }
+
+    /// Appends the sample of later vectors.
+    mutating func append(_ later: HeldOutCollector) {
+        vectors += later.vectors
+        drifts += later.drifts
     }
 
     var result: HeldOutVectors { HeldOutVectors(vectors: vectors, drifts: drifts) }
@@ -31,7 +46,7 @@ struct HeldOutCollector {
     mutating func add(_ vector: UnsafePointer<Float>, original: UnsafePointer<Float>?) {
         defer { seen += 1 }
         guard seen.isMultiple(of: step) else { return }
-        if vectors.count == Self.most * columns {
+        if vectors.count == most * columns {
             vectors = Self.everySecond(vectors, columns)
             drifts = Self.everySecond(drifts, columns)
             step *= 2

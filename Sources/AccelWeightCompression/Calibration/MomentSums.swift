@@ -12,30 +12,27 @@ public final class MomentSums {
     private let columns: Int
     private let panelCount: Int
     private let width = ck_panel_width()
-    private var count = 0
     private var filled = 0
     /// The block that is being filled: in panels of columns, and transposed.
     private let panels: ByteBuffer
     private let transposed: TransposedBlock
-    /// Row-major; only the lower triangle is used.
-    private let sums: ByteBuffer
-    /// y - x of the block, and the sums of (y - x) x^T.
-    private let drift: (block: TransposedBlock, sums: ByteBuffer)?
+    /// y - x of the block.
+    private let drift: TransposedBlock?
     /// Whether a drift of the block is not 0.
     private var hasDrifted = false
-    private var heldOut: HeldOutCollector
+    private var part: MomentPart
 
     /// Creates empty sums.
-    /// - Parameter hasDrift: `add` and `hold` get the original vector y for each vector x.
-    public init(columns: Int, hasDrift: Bool = false) {
+    /// - Parameters:
+    ///   - hasDrift: `add` and `hold` get the original vector y for each vector x.
+    ///   - slices: the number of parts that will be added up (`MomentTree`); all together hold as many vectors out as one would.
+    public init(columns: Int, hasDrift: Bool = false, slices: Int = 1) {
         self.columns = columns
         panelCount = (columns + width - 1) / width
         panels = ByteBuffer(count: Self.blockRows * panelCount * width * MemoryLayout<Float>.stride)
         transposed = TransposedBlock(columns: columns)
-        let sumBytes = columns * columns * MemoryLayout<Double>.stride
-        sums = ByteBuffer(count: sumBytes)
-        drift = hasDrift ? (TransposedBlock(columns: columns), ByteBuffer(count: sumBytes)) : nil
-        heldOut = HeldOutCollector(columns: columns, hasDrift: hasDrift)
+        drift = hasDrift ? TransposedBlock(columns: columns) : nil
+        part = MomentPart(columns: columns, hasDrift: hasDrift, mostHeld: HeldOutCollector.most / max(slices, 1))
     }
 
     /// Adds one vector of `columns` numbers.
@@ -60,66 +57,23 @@ public final class MomentSums {
 
     /// Adds a vector to the held-out sample instead of the sums.
     public func hold(_ vector: UnsafePointer<Float>, original: UnsafePointer<Float>? = nil) {
-        heldOut.add(vector, original: original)
+        part.heldOut.add(vector, original: original)
+    }
+
+    /// Returns the sums, and begins new ones.
+    public func takePart(threads: Int) -> MomentPart {
+        flush(threads: threads)
+        defer { part = MomentPart(columns: columns, hasDrift: drift != nil, mostHeld: part.heldOut.most) }
+        return part
     }
 
     /// Returns the means over all vectors; nil if there were none, or if one was not finite.
     public func statistics(threads: Int) -> ActivationStatistics? {
-        flush(threads: threads)
-        let held = heldOut.result
-        guard count > 0, held.vectors.allSatisfy(\.isFinite), held.drifts.allSatisfy(\.isFinite) else { return nil }
-        guard let moments = means(of: sums, isTriangle: true, threads: threads) else { return nil }
-        var drifts: [Float] = []
-        if let drift {
-            guard let means = means(of: drift.sums, isTriangle: false, threads: threads) else { return nil }
-            if means.contains(where: { $0 != 0 }) { drifts = means }
-        }
-        return ActivationStatistics(columns: columns, count: count, moments: moments, drift: drifts, heldOut: held)
-    }
-
-    /// Returns the sums divided by the number of vectors, row-major; nil if one is not finite.
-    /// - Parameter isTriangle: the sums are symmetric, and only those up to the diagonal are known.
-    private func means(of sums: ByteBuffer, isTriangle: Bool, threads: Int) -> [Float]? {
-        let (columns, count) = (columns, Double(count))
-        guard let sums = doubles(sums), columns > 0 else { return [] }
-        var areFinite = true
-        let means = [Float](unsafeUninitializedCapacity: columns * columns) { target, filled in
-            filled = columns * columns
-            guard let start = target.baseAddress else { return }
-            // Safe: a piece writes its own rows, and in a triangle its own columns above the diagonal.
-            nonisolated(unsafe) let (sums, target) = (sums, start)
-            let rowsAtOnce = 32
-            // The body does not throw, so neither does the loop.
-            let parts = try? Parallel.map((columns + rowsAtOnce - 1) / rowsAtOnce, threads: threads) { piece in
-                let rows = piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, columns)
-                var check: Float = 0
-                for row in rows {
-                    for column in 0..<(isTriangle ? row + 1 : columns) {
-                        let mean = Float(sums[row * columns + column] / count)
-                        // 0 * x is NaN for an x that is not finite.
-                        check += 0 * mean
-                        target[row * columns + column] = mean
-                    }
-                }
-                guard isTriangle else { return check == 0 }
-                for column in 0..<rows.upperBound {
-                    for row in max(rows.lowerBound, column)..<rows.upperBound {
-                        target[column * columns + row] = target[row * columns + column]
-                    }
-                }
-                return check == 0
-            }
-            areFinite = parts?.allSatisfy { $0 } ?? false
-        }
-        return areFinite ? means : nil
+        takePart(threads: threads).statistics(threads: threads)
     }
 
     private func floats(_ buffer: ByteBuffer) -> UnsafeMutablePointer<Float>? {
         buffer.bytes.assumingMemoryBound(to: Float.self).baseAddress
-    }
-
-    private func doubles(_ buffer: ByteBuffer) -> UnsafeMutablePointer<Double>? {
-        buffer.bytes.assumingMemoryBound(to: Double.self).baseAddress
     }
 
     /// Puts vectors behind those of the block. They have to fit.
@@ -128,7 +82,7 @@ public final class MomentSums {
     ) {
         guard let block = floats(panels), columns > 0 else { return }
         let (columns, width, first) = (columns, width, filled)
-        let (transposed, drifts) = (transposed, originals == nil ? nil : drift?.block)
+        let (transposed, drifts) = (transposed, originals == nil ? nil : drift)
         // Safe: each piece writes its own rows of the block, and the vectors do not change.
         nonisolated(unsafe) let (vectors, originals, panels) = (vectors, originals, block)
         let pieces = (rows.count + width - 1) / width
@@ -166,16 +120,17 @@ public final class MomentSums {
                 return hasDrifted
             }
         }
-        if originals == nil { drift?.block.clear(first..<first + rows.count, columns) }
+        if originals == nil { drift?.clear(first..<first + rows.count, columns) }
         hasDrifted = hasDrifted || moved?.contains(true) ?? false
         filled += rows.count
-        count += rows.count
+        part.count += rows.count
     }
 
     /// Adds the products of the block's vectors to the sums.
     private func flush(threads: Int) {
-        guard filled > 0, let panels = floats(panels), let sums = doubles(sums), columns > 0 else { return }
-        let drifts = hasDrifted ? drift.flatMap { drift in doubles(drift.sums).map { (drift.block, $0) } } : nil
+        guard filled > 0, let panels = floats(panels), let sums = part.moments.doubles, columns > 0 else { return }
+        part.hasDrifted = part.hasDrifted || hasDrifted
+        let drifts = hasDrifted ? drift.flatMap { block in part.drift?.doubles.map { (block, $0) } } : nil
         let (columns, width, filled, transposed) = (columns, width, filled, transposed)
         // Fewer where threads would have no work: no sum depends on the number.
         let rowsAtOnce = max(48, min(Self.mostRows, columns / (2 * max(threads, 1)) / 48 * 48))
