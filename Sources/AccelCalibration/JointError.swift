@@ -75,14 +75,19 @@ public final class FinishedRuns: Sendable {
     private struct Runs: @unchecked Sendable {
         let original: SampleRun
         let compressed: SampleRun
+        /// The errors that shares of the work have measured, and the digest of the weights.
+        let errors: SampledErrors?
+        let weights: Digest?
     }
     private let runs = Locked<Runs?>(nil)
 
     /// Creates a place for runs.
     public init() {}
 
-    func store(original: SampleRun, compressed: SampleRun) {
-        let stopped = Runs(original: original, compressed: compressed)
+    func store(
+        original: SampleRun, compressed: SampleRun, _ errors: SampledErrors? = nil, of weights: Digest? = nil
+    ) {
+        let stopped = Runs(original: original, compressed: compressed, errors: errors, weights: weights)
         runs.withLock { $0 = stopped }
     }
 
@@ -92,6 +97,9 @@ public final class FinishedRuns: Sendable {
         let taken = runs.withLock { stored in
             defer { stored = nil }
             return stored
+        }
+        if let errors = taken?.errors, taken?.weights == SharedErrors.digest(of: weights, in: samples.part) {
+            return errors
         }
         guard let taken, samples.linked.isEmpty, try taken.compressed.replaceAll(by: weights) else { return nil }
         return try taken.compressed.finish(comparing: taken.original)

@@ -52,7 +52,7 @@ final class ReferenceOutputs: Sendable {
 }
 
 /// Sums of squared errors and of squares, over all samples and over those that are held out.
-private struct ErrorSums: Sendable {
+struct ErrorSums: Sendable {
     var all = (error: 0.0, energy: 0.0)
     var held = (error: 0.0, energy: 0.0)
     var hasHeld = false
@@ -66,7 +66,7 @@ private struct ErrorSums: Sendable {
 
 extension SampledErrors {
     /// - Parameter chunks: the sums of each output, in the order of chunks.
-    fileprivate init(_ chunks: [[String: ErrorSums]]) {
+    init(_ chunks: [[String: ErrorSums]]) {
         var all: [String: ErrorSums] = [:]
         for chunk in chunks {
             for (name, sums) in chunk { all[name, default: ErrorSums()].merge(sums) }
@@ -106,8 +106,14 @@ extension SampleRun {
     /// - Parameter original: a run of the same samples with the original weights.
     /// - Returns: The error of each float output against the original run's. Masked positions are ignored.
     func finish(comparing original: SampleRun) throws -> SampledErrors {
+        SampledErrors(try errorSums(comparing: original))
+    }
+
+    /// Returns the sums of each chunk for the errors of float outputs.
+    /// - Parameter wanted: the slices; nil for all.
+    func errorSums(_ wanted: Range<Int>? = nil, comparing original: SampleRun) throws -> [[String: ErrorSums]] {
         let (counts, samples) = (counts, samples)
-        let parts = try finish(besides: original) { chunk, executor, original in
+        return try finish(wanted, besides: original) { chunk, executor, original in
             let held = samples[chunk].map(CalibrationSamples.isHeldOut)
             var sums: [String: ErrorSums] = [:]
             for (index, output) in executor.function.outputs.enumerated() {
@@ -120,7 +126,6 @@ extension SampleRun {
             }
             return sums
         }
-        return SampledErrors(parts)
     }
 
     /// Runs the samples from where they are to the end.

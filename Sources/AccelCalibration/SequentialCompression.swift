@@ -1,3 +1,4 @@
+import AccelByteIO
 public import AccelPrograms
 public import AccelTensors
 public import AccelWeightCompression
@@ -95,21 +96,26 @@ public struct SequentialCompression {
                 var weighted: [PlannedWeight] = []
                 // What reads a weight before its product, as the lookup of word embeddings does, gets the compressed one.
                 let ahead = method == .gptq ? walk.weights.indices.filter(original.isReadBefore) : []
-                for (step, index) in (ahead + walk.weights.indices).enumerated() {
-                    let name = walk.weights[index]
-                    guard let weight = wanted[name], results[name] == nil,
-                        let statistics = try (step < ahead.count ? original : walk).statistics(of: index)
+                for (step, group) in (ahead.map { [$0] } + walk.groups).enumerated() {
+                    let group = group.filter { wanted[walk.weights[$0]] != nil && results[walk.weights[$0]] == nil }
+                    guard let first = group.first,
+                        let statistics = try (step < ahead.count ? original : walk).statistics(of: first)
                     else { continue }
-                    let (tensor, distortion) = try compress(weight, statistics)
-                    results[name] = Result(tensor: tensor, distortion: distortion, statistics: statistics)
-                    if method == .gptq {
-                        try results[name]?.keep(weight, keepingStatistics: keepsStatistics, by: keep)
-                        try walk.replace(tensor)
-                    } else {
-                        weighted.append(weight)
+                    let members = group.map { walk.weights[$0] }.distinct.compactMap { wanted[$0] }
+                    let made = try compressing(members) { weight in
+                        let (tensor, distortion) = try compress(weight, statistics)
+                        var result = Result(tensor: tensor, distortion: distortion, statistics: statistics)
+                        if method == .gptq { try result.keep(weight, keepingStatistics: keepsStatistics, by: keep) }
+                        return result
+                    }
+                    for (weight, result) in zip(members, made) {
+                        results[weight.source.name] = result
+                        if method == .gptq { try walk.replace(result.tensor) } else { weighted.append(weight) }
                     }
                 }
-                if method == .gptq, samples.count == 1 { finished.map { walk.store(in: $0) } }
+                if method == .gptq, samples.count == 1 {
+                    try finished.map { try walk.store(in: $0, with: stored + results.values.map(\.tensor)) }
+                }
                 guard !weighted.isEmpty else { continue }
                 try chooseWhatServes(weighted, stored: stored, of: part, in: &results)
                 for weight in weighted {
@@ -118,6 +124,16 @@ public struct SequentialCompression {
             }
         }
         return results
+    }
+
+    /// Compresses weights with the same inputs. Processes that share the work begin with different ones.
+    private func compressing<Made>(
+        _ weights: [PlannedWeight], by compress: (PlannedWeight) throws -> Made
+    ) throws -> [Made] {
+        let first = (memory as? any SharedStatisticsMemory)?.share.number ?? 0
+        let order = weights.indices.map { ($0 + first) % weights.count }
+        let made = try order.map { (index: $0, made: try compress(weights[$0])) }
+        return made.sorted { $0.index < $1.index }.map(\.made)
     }
 
     /// Compresses all these weights without calibration after all, unless calibration clearly reduces the error of the

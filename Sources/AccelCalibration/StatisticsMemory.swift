@@ -18,6 +18,25 @@ public protocol StatisticsMemory {
     func statistics(at location: StatisticsLocation) -> ActivationStatistics?
     /// Stores statistics.
     func keep(_ statistics: ActivationStatistics, at location: StatisticsLocation) throws
+    /// Returns the content of an entry that a share of the work has added; nil if there is none, or if it is damaged.
+    func content(of entry: String, at location: StatisticsLocation) -> ByteView?
+}
+
+/// The memory of several processes that make the same statistics: each adds entries for slices of the samples.
+public protocol SharedStatisticsMemory: StatisticsMemory {
+    /// The number of this process, from 0, and the number of all.
+    var share: (number: Int, count: Int) { get }
+    /// Returns those of some entries that a process has added.
+    func present(_ entries: [String], at location: StatisticsLocation) -> Set<String>
+    /// Adds an entry, of a content in parts.
+    func keep(_ content: [ByteView], as entry: String, at location: StatisticsLocation) throws
+    /// Removes an entry.
+    func remove(_ entry: String, at location: StatisticsLocation)
+    /// Claims the work on an entry, or on the statistics; nil while another process has the claim. It ends with the value.
+    func claim(_ entry: String?, at location: StatisticsLocation) -> (any Sendable)?
+    /// Waits a moment for other processes.
+    /// - Throws: an error if this process is to stop.
+    func wait() throws
 }
 
 /// The digest of all encodings so far.

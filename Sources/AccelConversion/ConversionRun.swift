@@ -1,4 +1,5 @@
 import AccelByteIO
+import AccelCalibration
 import AccelPackages
 import AccelPrograms
 import AccelTensors
@@ -15,6 +16,8 @@ struct ConversionRun {
     let comparison: CacheComparison?
     /// The search of the request's target; nil without one.
     var search: TargetSearch?
+    /// The share of the calibration that this process makes; nil for all of it.
+    var share: WeightShard?
 
     /// - Parameter planned: made by `Conversion.planned(writing:_:)`.
     init(_ planned: PlannedModel, _ settings: ConversionSettings, comparison: CacheComparison? = nil) throws {
@@ -93,6 +96,8 @@ struct ConversionRun {
         }
         kept.prefetch(plan.map { ($0.source, $0.choice.codec, calibration.known(of: $0.source.name)?.digest) })
         let (threads, cancellation, digests) = (settings.threads, settings.cancellation, digests)
+        let shared = share.flatMap { share in scaled.memory?.shared(by: share) { try cancellation.check() } }
+        let memory: (any StatisticsMemory)? = shared ?? scaled.memory
         let (weights, _) = try Parallel.alongside(
             threads: threads, { try digests.complete(except: plan.map(\.source)) }
         ) {
@@ -107,7 +112,7 @@ struct ConversionRun {
                 },
                 store: kept.store,
                 calibrating: { plan, stored in
-                    try calibration.compressing(plan, stored: stored, keptIn: kept, memory: scaled.memory) {
+                    try calibration.compressing(plan, stored: stored, keptIn: kept, memory: memory) {
                         try cancellation.check()
                         progress($0, isFound: $1)
                     }

@@ -18,8 +18,8 @@ public struct ConvertedShard: Sendable {
     public let ownBytes: Int
     /// Weights of this shard that were found in the cache and that were compressed.
     public let weights: WeightCounts
-    /// Number of weights that no shard makes: their codes depend on other weights, or on a run over samples.
-    public let left: Int
+    /// The weights with calibration, which all shards make together: those that other shards have made, or this one.
+    public let calibrated: WeightCounts
 }
 
 extension Conversion {
@@ -57,18 +57,31 @@ extension Conversion {
         let names = Set(own.map(\.source.name))
         let plan = independent.map(\.weight).filter { names.contains($0.source.name) }
         _ = try run.weights(plan, of: scaled, keptIn: kept, emit: emit)
+        var calibrated = WeightCounts()
+        let common = run.kept(beside: try cache.workPath())
+        if left > 0 {
+            run.share = shard
+            let others = Set(independent.map(\.weight.source.name))
+            _ = try run.weights(scaled.planned.plan, of: scaled, keptIn: common) { event in
+                if event.kind == .weight, !others.contains(event.text) {
+                    if event.cache == .hit { calibrated.found += 1 } else { calibrated.made += 1 }
+                }
+                emit(event)
+            }
+        }
         // Each weight was compressed from a copy that matches its key's digest. Statistics depend on all files, so check those.
         if scaled.memory != nil { try run.requireUnchanged(scaled) }
         kept.share()
         cache.finish()
-        guard kept.counts.unkept == 0 else {
+        let unkept = kept.counts.unkept + common.counts.unkept
+        guard unkept == 0 else {
             throw RequestError(
-                "shard \(shard): \(Wording.count(kept.counts.unkept, "weight")) could not be kept in the cache at "
+                "shard \(shard): \(Wording.count(unkept, "weight")) could not be kept in the cache at "
                     + "\(cache.root); make it one that can be written", status: .unavailable)
         }
         let all = try WeightShard(1, of: 1).share(of: jobs)
         return ConvertedShard(
             shard: shard, jobs: all.count, bytes: all.reduce(0) { $0 + $1.byteCount }, ownJobs: own.count,
-            ownBytes: own.reduce(0) { $0 + $1.byteCount }, weights: WeightCounts(kept), left: left)
+            ownBytes: own.reduce(0) { $0 + $1.byteCount }, weights: WeightCounts(kept), calibrated: calibrated)
     }
 }

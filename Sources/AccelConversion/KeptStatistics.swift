@@ -1,6 +1,7 @@
 import AccelByteIO
 import AccelCalibration
 import AccelPackages
+import AccelPlatform
 import AccelTensors
 import AccelWeightCompression
 
@@ -10,6 +11,7 @@ import AccelWeightCompression
 /// published only after `publish`, when the files are known to have matched the key all along.
 final class KeptStatistics: StatisticsMemory, Sendable {
     private let cache: Cache
+    private let digests: ModelDigests
     private let sources: [Provenance.Source]
     private let samples: Digest
     private let family: String
@@ -19,24 +21,89 @@ final class KeptStatistics: StatisticsMemory, Sendable {
     /// nil without a cache, without samples, or if the digests of the model's files are not known.
     init?(_ cache: Cache?, _ digests: ModelDigests?, samples: SampleFile?, family: String, model: String) {
         guard let cache, let digests, let samples else { return nil }
-        (self.cache, sources, self.model) = (cache, digests.sources, model)
+        (self.cache, self.digests, sources, self.model) = (cache, digests, digests.sources, model)
         self.samples = samples.digest
         self.family = family
     }
 
-    private func build(_ location: StatisticsLocation) -> CachedBuild<StatisticsResult> {
-        let key = CacheKey(
+    private func key(_ location: StatisticsLocation, _ entry: String? = nil) -> CacheKey {
+        CacheKey(
             statisticsOf: location.weight, samples: samples, part: location.part, before: location.before,
-            sources: sources,
-            family: family)
-        return CachedBuild(
-            StatisticsResult(weight: location.weight, model: model, pending: pending), as: key, in: cache)
+            sources: sources, family: family, entry: entry)
+    }
+
+    private func build(_ location: StatisticsLocation) -> CachedBuild<StatisticsResult> {
+        CachedBuild(
+            StatisticsResult(weight: location.weight, model: model, pending: pending), as: key(location), in: cache)
     }
 
     func statistics(at location: StatisticsLocation) -> ActivationStatistics? { try? build(location).find() }
 
     func keep(_ statistics: ActivationStatistics, at location: StatisticsLocation) throws {
         try build(location).store(statistics)
+    }
+
+    func content(of entry: String, at location: StatisticsLocation) -> ByteView? {
+        cache.found(cache.statistics(for: key(location, entry)))
+    }
+
+    /// The same memory for one of several shares of a conversion.
+    /// - Parameter check: throws if the share is to stop.
+    func shared(by share: WeightShard, check: @escaping @Sendable () throws -> Void) -> any SharedStatisticsMemory {
+        Shared(kept: self, number: share.number - 1, count: share.count, check: check)
+    }
+
+    /// Entries that other shares wait for are published at once, after a check that the model's files seem to be the same.
+    private struct Shared: SharedStatisticsMemory {
+        let kept: KeptStatistics
+        let number, count: Int
+        let check: @Sendable () throws -> Void
+        var share: (number: Int, count: Int) { (number, count) }
+
+        func statistics(at location: StatisticsLocation) -> ActivationStatistics? {
+            kept.cache.present(statistics: [kept.key(location)]).isEmpty ? nil : kept.statistics(at: location)
+        }
+
+        func keep(_ statistics: ActivationStatistics, at location: StatisticsLocation) throws {
+            try keep(StatisticsFile.parts([location.weight: statistics]), as: kept.key(location))
+        }
+
+        func present(_ entries: [String], at location: StatisticsLocation) -> Set<String> {
+            let keys = entries.map { kept.key(location, $0) }
+            let found = Set(kept.cache.present(statistics: keys))
+            return Set(zip(entries, keys).filter { found.contains($1) }.map(\.0))
+        }
+
+        func content(of entry: String, at location: StatisticsLocation) -> ByteView? {
+            present([entry], at: location).isEmpty ? nil : kept.content(of: entry, at: location)
+        }
+
+        func keep(_ content: [ByteView], as entry: String, at location: StatisticsLocation) throws {
+            try keep(content, as: kept.key(location, entry))
+        }
+
+        private func keep(_ content: [ByteView], as key: CacheKey) throws {
+            try kept.digests.requireSameFiles()
+            guard let record = kept.cache.put(statistics: content, for: key, model: kept.model) else {
+                throw RequestError(
+                    "sums over samples could not be kept in the cache at \(kept.cache.root), where shares meet",
+                    status: .unavailable)
+            }
+            kept.cache.publishAtOnce(record)
+        }
+
+        func remove(_ entry: String, at location: StatisticsLocation) {
+            kept.cache.removeStatistics(for: kept.key(location, entry))
+        }
+
+        func claim(_ entry: String?, at location: StatisticsLocation) -> (any Sendable)? {
+            kept.cache.claimIfFree(kept.key(location, entry))
+        }
+
+        func wait() throws {
+            try check()
+            usleep(kept.cache.hasServer ? 1_000_000 : 20_000)
+        }
     }
 
     /// Publishes the pending statistics. Call it after `ModelDigests.requireUnchanged` has returned.

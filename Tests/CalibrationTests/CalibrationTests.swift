@@ -80,6 +80,7 @@ private final class CountingMemory: StatisticsMemory {
         return kept[place]
     }
     func keep(_ statistics: ActivationStatistics, at place: StatisticsLocation) throws { kept[place] = statistics }
+    func content(of entry: String, at place: StatisticsLocation) -> ByteView? { nil }
     func forgetCounts() { (hits, misses) = (0, 0) }
 }
 

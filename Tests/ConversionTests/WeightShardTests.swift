@@ -105,7 +105,8 @@ struct WeightShardTests {
             var own = 0
             for number in 1...3 {
                 let made = try conversion.convert(WeightShard(number, of: 3), settings)
-                #expect(made.weights.made == made.ownJobs && made.weights.found == 0 && made.left == 0)
+                #expect(made.weights.made == made.ownJobs && made.weights.found == 0)
+                #expect(made.calibrated == WeightCounts())
                 own += made.ownJobs
                 #expect(made.jobs == 39)
             }
@@ -120,7 +121,7 @@ struct WeightShardTests {
         }
     }
 
-    @Test("Weights whose statistics the recipe has are shared too; those that wait for samples are left")
+    @Test("Weights whose statistics the recipe has are shared too")
     func calibrated() throws {
         try withTemporaryFolder { folder in
             var planned = try Samples.conversion("int8")
@@ -140,17 +141,12 @@ struct WeightShardTests {
             var made = 0
             for number in 1...2 {
                 let share = try again.convert(WeightShard(number, of: 2), settings)
-                #expect(share.left == 0)
+                #expect(share.calibrated == WeightCounts())
                 made += share.weights.made
             }
             #expect(made == 39)
             let second = try again.convert(to: .folder("\(folder)/second"), settings)
             #expect(second.weights.made == 0 && second.package.digest == first.package.digest)
-
-            var sampled = try Samples.conversion("int8:method=gptq")
-            sampled.samples = planned.samples
-            let share = try sampled.convert(WeightShard(1, of: 1), settings)
-            #expect(share.left > 0 && share.left + share.jobs == 39)
         }
     }
 

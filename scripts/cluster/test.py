@@ -19,8 +19,38 @@ import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 ACCELC, MODEL = sys.argv[1:3]
-OPTIONS = ["--compress", "palette:bits=4,group=16", "--shape", "batch=1,sequence=16", "--threads", "1", "--quiet"]
+COMMON = ["--shape", "batch=1,sequence=16", "--threads", "1", "--quiet"]
+PLAIN = [*COMMON, "--compress", "palette:bits=4,group=16"]
 failures = []
+
+
+def calibrated(scratch):
+    """Options of a conversion with calibration by lines of the documents."""
+    text = scratch / "lines.txt"
+    documents = sorted((HERE.parent.parent / "Sources").rglob("*.md"))
+    lines = [line for path in documents for line in path.read_text().splitlines() if len(line) > 100]
+    text.write_text("\n".join(lines[:256]) + "\n")
+    return [*COMMON, "--compress", "int4:block=32,method=gptq", "--calibrate", str(text), "--samples", "256"]
+
+
+class Trial:
+    """A conversion, and the package that one process makes of it."""
+
+    def __init__(self, name, scratch, options):
+        self.name, self.scratch, self.options = name, scratch / name, options
+        self.scratch.mkdir()
+        one = self.scratch / "one.accelpkg"
+        subprocess.run([ACCELC, "convert", MODEL, *options, "--no-cache", "-o", one], check=True)
+        self.expected = digest(one)
+
+    def convert(self, output, *options, environment):
+        """Starts convert.py; its last command writes output."""
+        command = [sys.executable, HERE / "convert.py", *options, "--", ACCELC, "convert", MODEL, *self.options, "-o", output]
+        return subprocess.Popen(
+            [str(word) for word in command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def check_package(self, label, output):
+        check(f"{self.name}, {label}: the package of one process", output.exists() and digest(output) == self.expected)
 
 
 def check(label, good, detail=""):
@@ -41,12 +71,6 @@ def port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-def convert(output, *options, environment):
-    """Starts convert.py; its last command writes output."""
-    command = [sys.executable, HERE / "convert.py", *options, "--", ACCELC, "convert", MODEL, *OPTIONS, "-o", output]
-    return subprocess.Popen([str(word) for word in command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def finish(process, label):
@@ -111,31 +135,31 @@ def environment(cache):
     return os.environ | {"ACCELC_CACHE": str(cache), "DASK_LOGGING__DISTRIBUTED": "error"}
 
 
-def try_shares(scratch, expected):
+def try_shares(trial):
     for count in (1, 2, 7):
-        cache, output = scratch / f"cache-{count}", scratch / f"{count}.accelpkg"
-        finish(convert(output, "--shares", count, environment=environment(cache)), f"{count} shares on a cluster of this machine")
-        check(f"{count} shares: the package of one process", digest(output) == expected)
+        cache, output = trial.scratch / f"cache-{count}", trial.scratch / f"{count}.accelpkg"
+        finish(trial.convert(output, "--shares", count, environment=environment(cache)), f"{count} shares on a cluster of this machine")
+        trial.check_package(f"{count} shares", output)
 
 
-def try_killed_worker(scratch, expected):
-    cache, output = scratch / "cache-killed", scratch / "killed.accelpkg"
+def try_killed_worker(trial):
+    cache, output = trial.scratch / "cache-killed", trial.scratch / "killed.accelpkg"
     cluster = Cluster(environment(cache))
     try:
-        conversion = convert(output, "--scheduler", cluster.name, "--shares", 6, environment=environment(cache))
+        conversion = trial.convert(output, "--scheduler", cluster.name, "--shares", 6, environment=environment(cache))
         check("a worker begins a share", wait_for_share(cluster.workers[0]))
         cluster.kill(cluster.workers[0])
         finish(conversion, "a worker is killed in its share")
-        check("a killed worker: the package of one process", digest(output) == expected)
+        trial.check_package("a killed worker", output)
     finally:
         cluster.close()
 
 
-def try_lost_scheduler(scratch, expected):
-    cache, output = scratch / "cache-lost", scratch / "lost.accelpkg"
+def try_lost_scheduler(trial):
+    cache, output = trial.scratch / "cache-lost", trial.scratch / "lost.accelpkg"
     cluster = Cluster(environment(cache))
     try:
-        conversion = convert(output, "--scheduler", cluster.name, "--shares", 6, environment=environment(cache))
+        conversion = trial.convert(output, "--scheduler", cluster.name, "--shares", 6, environment=environment(cache))
         check("a worker begins a share", wait_for_share(cluster.workers[0]))
         cluster.close()
         cluster.workers = []
@@ -144,17 +168,17 @@ def try_lost_scheduler(scratch, expected):
         cluster.start_worker()
         printed = finish(conversion, "the scheduler is killed with its workers, and started again")
         check("a lost scheduler: begun anew", "once more" in printed)
-        check("a lost scheduler: the package of one process", digest(output) == expected)
+        trial.check_package("a lost scheduler", output)
     finally:
         cluster.close()
 
 
-def try_server(scratch, expected):
+def try_server(trial):
     nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if not nginx:
         print("skipped: a cache server, since nginx is not installed")
         return
-    folder, address = scratch / "server", port()
+    folder, address = trial.scratch / "server", port()
     (folder / "cache").mkdir(parents=True)
     (folder / "logs").mkdir()
     settings = (HERE / "nginx.conf").read_text().replace("8080", str(address))
@@ -170,14 +194,14 @@ def try_server(scratch, expected):
         # Workers and the last command share nothing but the server.
         for number in (1, 2, 3):
             done = subprocess.run(
-                [ACCELC, "convert", MODEL, *OPTIONS, "--shard", "auto", "--remote-cache", f"http://127.0.0.1:{address}"],
-                env=environment(scratch / f"cache-server-{number}") | {"JOB_COMPLETION_INDEX": str(number - 1), "JOB_COMPLETIONS": "3"})
+                [ACCELC, "convert", MODEL, *trial.options, "--shard", "auto", "--remote-cache", f"http://127.0.0.1:{address}"],
+                env=environment(trial.scratch / f"cache-server-{number}") | {"JOB_COMPLETION_INDEX": str(number - 1), "JOB_COMPLETIONS": "3"})
             check(f"share {number} of 3 by a cache server", done.returncode == 0)
-        output = scratch / "server.accelpkg"
+        output = trial.scratch / "server.accelpkg"
         done = subprocess.run(
-            [ACCELC, "convert", MODEL, *OPTIONS, "--remote-cache", f"http://127.0.0.1:{address}", "-o", output, "--json"],
-            env=environment(scratch / "cache-server-4"), capture_output=True, text=True)
-        check("the package of one process by a cache server", done.returncode == 0 and digest(output) == expected)
+            [ACCELC, "convert", MODEL, *trial.options, "--remote-cache", f"http://127.0.0.1:{address}", "-o", output, "--json"],
+            env=environment(trial.scratch / "cache-server-4"), capture_output=True, text=True)
+        trial.check_package("a cache server", output)
         if done.returncode == 0:
             weights = json.loads(done.stdout)["weights"]
             check("weights come from the server", weights["received"] > 0, json.dumps(weights))
@@ -186,7 +210,7 @@ def try_server(scratch, expected):
         server.wait()
 
 
-def try_speed(scratch):
+def try_speed(trial):
     """Two shares at once on two processors beside one process on one: best of three each, in turn."""
     processors = sorted(os.sched_getaffinity(0))
     if len(processors) < 2:
@@ -195,17 +219,17 @@ def try_speed(scratch):
     best = [float("inf"), float("inf")]
     for _ in range(3):
         for index, count in enumerate((1, 2)):
-            cache = scratch / "cache-speed"
+            cache = trial.scratch / "cache-speed"
             shutil.rmtree(cache, ignore_errors=True)
             start = time.monotonic()
             runs = [subprocess.Popen(
-                ["taskset", "-c", str(processors[number]), ACCELC, "convert", MODEL, *OPTIONS, "--shard", f"{number + 1}/{count}"],
+                ["taskset", "-c", str(processors[number]), ACCELC, "convert", MODEL, *trial.options, "--shard", f"{number + 1}/{count}"],
                 env=environment(cache)) for number in range(count)]
             ended = [run.wait() for run in runs]
             check(f"{count} shares at once end with 0", ended == [0] * count)
             best[index] = min(best[index], time.monotonic() - start)
     ratio = best[0] / best[1]
-    check(f"two workers are {ratio:.2f} times as fast as one ({best[0]:.2f} s, {best[1]:.2f} s; bar 1.8)", ratio >= 1.8)
+    check(f"{trial.name}: two workers are {ratio:.2f} times as fast as one ({best[0]:.2f} s, {best[1]:.2f} s; bar 1.8)", ratio >= 1.8)
 
 
 def try_files():
@@ -235,15 +259,14 @@ def try_files():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         scratch = pathlib.Path(folder)
-        one = scratch / "one.accelpkg"
-        subprocess.run([ACCELC, "convert", MODEL, *OPTIONS, "--no-cache", "-o", one], check=True)
-        expected = digest(one)
         try_files()
-        try_shares(scratch, expected)
-        try_killed_worker(scratch, expected)
-        try_lost_scheduler(scratch, expected)
-        try_server(scratch, expected)
-        try_speed(scratch)
+        for name, options in (("palettes", PLAIN), ("gptq", calibrated(scratch))):
+            trial = Trial(name, scratch, options)
+            try_shares(trial)
+            try_killed_worker(trial)
+            try_lost_scheduler(trial)
+            try_server(trial)
+            try_speed(trial)
     if failures:
         sys.exit(f"cluster: {len(failures)} failed: {', '.join(failures)}")
     print("cluster: passed")

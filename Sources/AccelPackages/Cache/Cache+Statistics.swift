@@ -8,10 +8,11 @@ extension CacheKey {
     ///   - before: the digest of the part's encodings before this weight; nil for the original weights.
     ///   - sources: every file of the model.
     ///   - family: the name and version of the family that built the part.
+    ///   - entry: what the shares of a conversion make of them, such as `slices 0..<4`; nil for the statistics.
     ///   - version: `Tool.calibrationVersion`; another one in tests.
     public init(
         statisticsOf weight: String, samples: Digest, part: String, before: Digest?, sources: [Provenance.Source],
-        family: String, version: Int = Tool.calibrationVersion
+        family: String, entry: String? = nil, version: Int = Tool.calibrationVersion
     ) {
         self.init(
             kind: .statistics,
@@ -22,7 +23,7 @@ extension CacheKey {
                 Field("part", part),
                 Field("weight", weight),
                 Field("before", before?.description ?? "as it was"),
-            ] + Self.fields(of: sources))
+            ] + (entry.map { [Field("entry", $0)] } ?? []) + Self.fields(of: sources))
     }
 
     /// The key of the measured error of a package's outputs.
@@ -79,5 +80,33 @@ extension Cache {
     /// Publishes a record, once its content is certain.
     public func publish(_ record: CacheRecord) {
         _ = writing { folder in try folder.putRecord(record) }
+    }
+
+    /// Returns those keys whose statistics the cache has, or its server, from which they are taken then. Their bytes are not verified.
+    public func present(statistics keys: [CacheKey]) -> [CacheKey] {
+        func isMissing(_ key: CacheKey) -> Bool { (try? folder.record(key.digest)) == nil }
+        let missing = keys.filter(isMissing)
+        if let remote, readingMiss == nil { remote.fetch(missing.map(\.digest), into: self) }
+        return keys.filter { !isMissing($0) }
+    }
+
+    /// Whether results come from a server, too.
+    public var hasServer: Bool { remote != nil }
+
+    /// Publishes a record for other processes that wait for it, by the cache's server too.
+    public func publishAtOnce(_ record: CacheRecord) {
+        publish(record)
+        remote?.add(record)
+        remote?.send(from: folder)
+    }
+
+    /// Removes statistics that are of no use any more from the folder, with their bytes.
+    public func removeStatistics(for key: CacheKey) {
+        writing { folder in
+            guard let record = try? folder.record(key.digest) else { return }
+            try Files.removeTree(folder.recordPath(key.digest))
+            // Another record of the same bytes is a miss then, which is made again.
+            for file in record.files { try Files.removeTree(folder.blobPath(file.digest)) }
+        }
     }
 }

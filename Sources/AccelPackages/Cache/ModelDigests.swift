@@ -190,7 +190,9 @@ public final class ModelDigests: Sendable {
         }
     }
 
-    private func requireSameFiles() throws {
+    /// Checks the sizes and times of the model's files, which is fast.
+    /// - Throws: `RequestError` if a file has changed.
+    public func requireSameFiles() throws {
         for file in files {
             guard let identity = file.identity, Files.identity(of: file.path) != identity else { continue }
             throw Self.changed(file.path)

@@ -9,12 +9,15 @@ struct ShardSummary {
     init(_ made: ConvertedShard, seconds: Double) { (self.made, self.seconds) = (made, seconds) }
 
     var text: String {
-        let left =
-            made.left == 0
-            ? "" : "\n\(Wording.count(made.left, "weight")) left for the conversion: their codes depend on calibration"
+        let calibrated = made.calibrated.made + made.calibrated.found
+        let common =
+            calibrated == 0
+            ? ""
+            : "\n\(Wording.count(calibrated, "weight")) with calibration, by all shards together: "
+                + "\(made.calibrated.made) made, \(made.calibrated.found) found in the cache"
         return "shard \(made.shard): \(Wording.grouped(made.ownJobs)) of \(Wording.count(made.jobs, "weight")), "
             + "\(Wording.bytes(made.ownBytes)) of \(Wording.bytes(made.bytes)); \(made.weights.made) made, "
-            + "\(made.weights.found) found in the cache, \(Text.decimals(seconds, 2)) s\(left)"
+            + "\(made.weights.found) found in the cache, \(Text.decimals(seconds, 2)) s\(common)"
     }
 
     var json: JSON {
@@ -22,7 +25,7 @@ struct ShardSummary {
             "shard": .string("\(made.shard)"), "jobs": .int(made.ownJobs),
             "bytes": .int(made.ownBytes), "all_jobs": .int(made.jobs),
             "all_bytes": .int(made.bytes), "weights": made.weights.json,
-            "left": .int(made.left), "seconds": .seconds(seconds),
+            "calibrated": made.calibrated.json, "seconds": .seconds(seconds),
         ]
     }
 }

@@ -75,6 +75,15 @@ extension Cache {
         return nil
     }
 
+    /// Claims a result unless another process is computing it; without a lock where locks do not work, and after a process that is silent.
+    public func claimIfFree(_ key: CacheKey) -> CacheClaim? {
+        switch attempt(key) {
+        case .locked(let lock): CacheClaim(lock, hasWaited: false)
+        case .unsupported: CacheClaim(nil, hasWaited: false)
+        case .busy: isSilent(key) ? CacheClaim(nil, hasWaited: true) : nil
+        }
+    }
+
     private func attempt(_ key: CacheKey) -> FileLock.Attempt {
         let path = folder.lockPath(key.digest)
         guard isPrepared, (try? folder.makeParent(of: path)) != nil else { return .unsupported }
