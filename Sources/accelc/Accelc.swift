@@ -9,6 +9,7 @@ struct Accelc {
     private static let words = Array(CommandLine.arguments.dropFirst())
 
     static func main() {
+        StandardDescriptors.reserve()
         ProcessMemory.returnLargeBlocks()
         let console = Console(for: words)
         Interruption.onSignals(console.errorDocument)

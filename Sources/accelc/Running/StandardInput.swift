@@ -50,7 +50,9 @@ enum StandardInput {
         while true {
             let count = part.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw RequestError("\(name) cannot be read: \(String(cString: strerror(errno)))") }
+            guard count >= 0 else {
+                throw RequestError("\(name) cannot be read: \(String(cString: strerror(errno)))", status: .unavailable)
+            }
             return part[..<count]
         }
     }
