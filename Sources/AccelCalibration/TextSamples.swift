@@ -120,12 +120,12 @@ public struct TextSamples: Sendable {
         let limit = min(length, frontEnd.longestText ?? .max)
         var rows: [Encoding] = []
         var unused = 0
-        for entry in file.lines {
+        for line in file.lines {
             guard rows.count < count else {
-                unused += entry.isBlank ? 0 : 1
+                unused += line.entry.isBlank ? 0 : 1
                 continue
             }
-            let text = try frontEnd.text(of: entry)
+            let text = try frontEnd.text(of: line.entry)
             guard text.contains(where: { !$0.isWhitespace }) else { continue }
             let sides = TextFrontEnd.sides(of: text)
             let first = sides.second == nil ? frontEnd.defaultPrompt + sides.text : sides.text

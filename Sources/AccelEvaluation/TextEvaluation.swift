@@ -53,7 +53,7 @@ public struct TextEvaluation: Sendable {
 
     /// The lines of the text that are not empty, as many as are wanted.
     private func lines(by frontEnd: TextFrontEnd) throws -> [String] {
-        let all = try file.lines.map(frontEnd.text).filter { $0.contains { !$0.isWhitespace } }
+        let all = try file.lines.map { try frontEnd.text(of: $0.entry) }.filter { $0.contains { !$0.isWhitespace } }
         return Array(all.prefix(chunks.map { $0 * 16 } ?? .max))
     }
 

@@ -19,7 +19,16 @@ public struct TextFile: Sendable {
     /// The path, for errors.
     public let path: String
     /// The whole file, or the text of each line of JSON.
-    public let entries: [Entry]
+    public var entries: [Entry] { parts.map(\.entry) }
+    private let parts: [Line]
+
+    /// A text of a line.
+    public struct Line: Sendable {
+        /// The number of the line, from 1.
+        public let number: Int
+        /// The text.
+        public let entry: Entry
+    }
 
     /// The largest file that is read, in bytes.
     public static let largest = 1 << 28
@@ -49,24 +58,26 @@ public struct TextFile: Sendable {
         let text = text.first == "\u{FEFF}" ? text.dropFirst() : text[...]
         guard text.contains(where: { !$0.isWhitespace }) else { throw RequestError("\(path) has no text") }
         guard path.hasSuffix(".jsonl") else {
-            entries = [.plain(String(text))]
+            parts = [Line(number: 1, entry: .plain(String(text)))]
             return
         }
-        entries = try Self.lines(of: text).enumerated().compactMap { index, line in
+        parts = try Self.lines(of: text).enumerated().compactMap { index, line in
             guard line.contains(where: { !$0.isWhitespace }) else { return nil }
             let place = "\(path), line \(index + 1)"
             let field = JSONField(try JSON.parse(ByteView(Array(line.utf8)), file: place), file: place)
-            guard field["messages"].exists else { return .plain(try field["text"].string()) }
-            return .conversation(try Conversation(parsing: field))
+            guard field["messages"].exists else {
+                return Line(number: index + 1, entry: .plain(try field["text"].string()))
+            }
+            return Line(number: index + 1, entry: .conversation(try Conversation(parsing: field)))
         }
     }
 
-    /// The lines of plain texts, and each conversation.
-    public var lines: [Entry] {
-        entries.flatMap { entry -> [Entry] in
-            guard case .plain(let text) = entry, !path.hasSuffix(".jsonl") else { return [entry] }
-            return Self.lines(of: text[...]).map { .plain(String($0)) }
-        }
+    /// The lines of plain texts that are not blank, and the texts of JSON Lines.
+    public var lines: [Line] {
+        guard case .plain(let text)? = parts.first?.entry, !path.hasSuffix(".jsonl") else { return parts }
+        return Self.lines(of: text[...]).enumerated()
+            .map { Line(number: $0 + 1, entry: .plain(String($1))) }
+            .filter { !$0.entry.isBlank }
     }
 
     /// Divides a text at its line ends, which are LF or CRLF. What stands behind the last one is a line if it is not empty.

@@ -8,13 +8,14 @@ import Testing
 @Suite("Texts of files")
 struct TextFileTests {
     private func texts(_ file: TextFile) -> [String] {
-        file.lines.map { if case .plain(let text) = $0 { text } else { "conversation" } }
+        file.lines.map { if case .plain(let text) = $0.entry { text } else { "conversation" } }
     }
 
-    @Test("lines end with LF or CRLF, and empty ones stay; a mark at the beginning is no text")
+    @Test("lines end with LF or CRLF, and blank ones only count; a mark at the beginning is no text")
     func lines() throws {
         let file = try TextFile("\u{FEFF}one\r\ntwo\n\nthree\u{2028}still\u{0B}three\n", path: "a.txt")
-        #expect(texts(file) == ["one", "two", "", "three\u{2028}still\u{0B}three"])
+        #expect(texts(file) == ["one", "two", "three\u{2028}still\u{0B}three"])
+        #expect(file.lines.map(\.number) == [1, 2, 4])
         #expect(throws: RequestError.self) { try TextFile(" \n", path: "a.txt") }
     }
 
@@ -22,7 +23,8 @@ struct TextFileTests {
     func jsonLines() throws {
         let text =
             "\u{FEFF}{\"text\": \"a\\nb\"}\r\n   \r\n{\"messages\": [{\"role\": \"user\", \"content\": \"c\"}]}\r\n"
-        #expect(texts(try TextFile(text, path: "a.jsonl")) == ["a\nb", "conversation"])
+        let file = try TextFile(text, path: "a.jsonl")
+        #expect(texts(file) == ["a\nb", "conversation"] && file.lines.map(\.number) == [1, 3])
         let error = #expect(throws: FormatError.self) { try TextFile("{\"text\": 1}\n", path: "a.jsonl") }
         #expect("\(error as Any)".contains("line 1"))
     }

@@ -220,7 +220,7 @@ struct TextRunTests {
             ).output.split(separator: "\n")
             #expect(lines.count == 2 && lines[0] == "1.0000\t\(texts[1])")
             _ = try run("labels", words, status: 3)
-            _ = try run("sentence", ["--text", "a", "--search", "\(folder)/nothing.txt"], status: 2)
+            _ = try run("sentence", ["--text", "a", "--search", "\(folder)/nothing.txt"], status: 3)
         }
     }
 

@@ -100,7 +100,7 @@ private struct MatchFunctions {
         var calls: [Call] = []
         var rest = texts[...]
         while !rest.isEmpty, let function = functions.first(where: { $0.texts >= rest.count }) ?? functions.last {
-            let part = Array(rest.prefix(function.texts))
+            let part = rest.prefix(function.texts)
             calls.append(
                 Call(
                     function: function, inputs: try inputs(part, truncates, for: function), textCount: part.count))
@@ -124,21 +124,23 @@ private struct MatchFunctions {
     }
 
     /// Rows without a text hold the first one again.
+    /// - Parameter texts: a part of all, by their indices.
     private func inputs(
-        _ texts: [String], _ truncates: Bool, for function: Function
+        _ texts: ArraySlice<String>, _ truncates: Bool, for function: Function
     ) throws(AccelError) -> AccelFunction.Inputs {
         var (tokens, mask): ([Int64], [Int64]) = ([], [])
         for row in 0..<function.texts {
-            let text = row < texts.count ? texts[row] : texts[0]
+            let index = texts.startIndex + (row < texts.count ? row : 0)
+            let text = texts[index]
             let encoding: (encoding: Encoding, lost: Int)
             do {
                 encoding = try frontEnd.encoding(of: text, with: nil, limit: function.length)
-            } catch { throw AccelError(error, at: model.package.path) }
+            } catch { throw AccelError(error, at: "text \(index + 1)") }
             let ids = encoding.encoding.ids.map(Int64.init)
             guard truncates || encoding.lost == 0 else {
                 throw AccelError(
                     .invalid, expected: "texts of at most \(function.length) tokens",
-                    found: "\(ids.count + encoding.lost)", at: model.package.path)
+                    found: "\(ids.count + encoding.lost)", at: "text \(index + 1)")
             }
             let rest = function.length - ids.count
             tokens += ids + [Int64](repeating: padding, count: rest)

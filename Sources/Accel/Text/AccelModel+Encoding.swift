@@ -168,8 +168,9 @@ extension TextFunctions {
         _ texts: [(text: String, second: String?)], truncates: Bool
     ) throws(AccelError) -> [Encoding] {
         var encodings: [Encoding] = []
-        for (text, second) in texts {
-            encodings.append(try encoding(of: text, with: second, truncates: truncates).encoding)
+        for (index, (text, second)) in texts.enumerated() {
+            let made = try encoding(of: text, with: second, truncates: truncates, number: index + 1)
+            encodings.append(made.encoding)
         }
         return encodings
     }

@@ -35,9 +35,11 @@ struct TextFunctions: Sendable {
     }
 
     /// The tokens of a text, or of two texts that are compared.
-    /// - Parameter truncates: a text that is too long loses its end; otherwise it is an error.
+    /// - Parameters:
+    ///   - truncates: a text that is too long loses its end; otherwise it is an error.
+    ///   - number: that of the text among several, from 1, for errors.
     func encoding(
-        of text: String, with second: String? = nil, truncates: Bool
+        of text: String, with second: String? = nil, truncates: Bool, number: Int = 1
     ) throws(AccelError) -> (encoding: Encoding, lost: Int) {
         do {
             let limit = min(functions[functions.count - 1].length, frontEnd.longestText ?? .max)
@@ -45,11 +47,11 @@ struct TextFunctions: Sendable {
             guard truncates || lost == 0 else {
                 throw AccelError(
                     .invalid,
-                    "the text \(Self.beginning(of: text)) has \(encoding.ids.count + lost) tokens, and the model takes \(limit)",
-                    at: model.package.path)
+                    "\(Self.beginning(of: text)) has \(encoding.ids.count + lost) tokens, and the model takes \(limit)",
+                    at: "text \(number)")
             }
             return (encoding, lost)
-        } catch { throw AccelError(error, at: model.package.path) }
+        } catch { throw AccelError(error, at: "text \(number)") }
     }
 
     private static func beginning(of text: String) -> String {

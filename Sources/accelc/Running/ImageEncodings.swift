@@ -27,7 +27,7 @@ struct ImageEncodings {
         let isJSON = arguments.has(CommonOptions.json)
         let texts =
             arguments.has(TextOptions.text)
-            ? try TextEncodings(model: model, arguments: arguments, console: console).lines() : nil
+            ? try GivenTexts(arguments.required(TextOptions.text), "--text", by: model.text()) : nil
         // As many images are in memory as the model takes at a time.
         let rows = model.picturesAtOnce
         var documents: [JSON] = []
@@ -46,12 +46,14 @@ struct ImageEncodings {
     }
 
     private func results(
-        of pictures: [Picture], with texts: [String]?, _ arguments: Arguments, by model: AccelModel
+        of pictures: [Picture], with texts: GivenTexts?, _ arguments: Arguments, by model: AccelModel
     ) throws -> [EncoderResult] {
         if let texts {
             let truncates = arguments.has(TextOptions.truncate)
-            return try waiting { try await model.match(pictures, with: texts, truncates: truncates) }
-                .map(EncoderResult.init)
+            return try texts.locating {
+                try waiting { try await model.match(pictures, with: texts.texts, truncates: truncates) }
+            }
+            .map(EncoderResult.init)
         }
         if model.classifiesPictures {
             return try waiting { try await model.classify(pictures: pictures) }.map(EncoderResult.init)

@@ -9,43 +9,24 @@ struct TextEncodings {
     let console: Console
 
     func run() throws {
-        let texts = try lines()
+        let texts = try GivenTexts(arguments.required(TextOptions.text), "--text", by: model.text())
         if let path = arguments[TextSearch.search] {
-            let lines = try Self.lines(TextFile(path), by: model.text())
+            let lines = try GivenTexts(file: path, "--search", by: model.text())
             try TextSearch(model: model, lines: lines, arguments: arguments, console: console).run(on: texts)
             return
         }
-        let results = try results(of: texts)
+        let made = try texts.locating { try results(of: texts.texts) }
         if arguments.has(CommonOptions.json) {
             console.print(
                 [
                     "texts": .array(
-                        zip(texts, results).map { text, result in
+                        zip(texts.texts, made).map { text, result in
                             ["text": .string(text), result.name: result.document]
                         })
                 ])
         } else {
-            results.forEach { console.print(verbatim: $0.line) }
+            made.forEach { console.print(verbatim: $0.line) }
         }
-    }
-
-    /// The lines of a file, the lines of standard input, or the text itself. Each line has a result.
-    func lines() throws -> [String] {
-        let given = try arguments.required(TextOptions.text)
-        switch given == "-" ? nil : Files.kind(of: given) {
-        case nil where given == "-":
-            return try Self.lines(TextFile(StandardInput.text(), path: "standard input"), by: model.text())
-        case nil where TextFile.recognises(given) && !given.contains(where: \.isWhitespace):
-            throw RequestError("there is no file \(given)\(Files.suggestion(for: given))", status: .unavailable)
-        case nil: return [given]
-        case .file: return try Self.lines(TextFile(given), by: model.text())
-        case .folder: throw RequestError("\(given) is a folder; --text takes a file or a text", status: .unavailable)
-        case .some: return try Self.lines(TextFile(StandardInput.text(at: given), path: given), by: model.text())
-        }
-    }
-
-    private static func lines(_ file: TextFile, by frontEnd: TextFrontEnd) throws -> [String] {
-        try file.lines.map(frontEnd.text)
     }
 
     /// By the role of the model's functions: words in place of masks, classes of texts or of tokens, else vectors.

@@ -13,15 +13,18 @@ struct TextSearch {
 
     let model: AccelModel
     /// The lines that are searched.
-    let lines: [String]
+    let lines: GivenTexts
     let arguments: Arguments
     let console: Console
 
-    func run(on texts: [String]) throws {
+    func run(on given: GivenTexts) throws {
+        let texts = given.texts
         let (model, lines, truncates) = (model, lines, arguments.has(TextOptions.truncate))
         let count = arguments.integer(Self.nearest) ?? 5
+        let index = try lines.locating {
+            try waiting { try await TextIndex(lines.texts, by: model, truncates: truncates) }
+        }
         let found = try waiting { () -> [[TextIndex.Match]] in
-            let index = try await TextIndex(lines, by: model, truncates: truncates)
             var found: [[TextIndex.Match]] = []
             for text in texts { found.append(try await index.nearest(to: text, count: count)) }
             return found
@@ -45,7 +48,8 @@ struct TextSearch {
             "nearest": .array(
                 matches.map { match in
                     [
-                        "line": .int(match.index + 1), "score": .number((Double(match.score) * 1e6).rounded() / 1e6),
+                        "line": .int(lines.line(of: match.index)),
+                        "score": .number((Double(match.score) * 1e6).rounded() / 1e6),
                         "text": .string(match.text),
                     ]
                 }),
