@@ -22,9 +22,13 @@ package struct SampleEncoding: Equatable, Sendable {
     }
 
     /// Decodes whole samples. Integers are divided by half their range, so that all but those of 32 bits are exact.
-    /// - Parameter offset: that of the bytes in the file, for errors.
-    /// - Throws: `FormatError` at a float that is not finite, or has no finite value in single precision.
-    package func decoded(_ bytes: ByteView, file: String, offset: Int) throws(FormatError) -> [Float] {
+    /// - Parameters:
+    ///   - offset: that of the bytes in the file, for errors.
+    ///   - first: the number of the first sample.
+    /// - Throws: `FormatError` at a float that is not finite, or is no sound.
+    package func decoded(
+        _ bytes: ByteView, file: String, offset: Int, first: Int = 0
+    ) throws(FormatError) -> [Float] {
         let count = bytes.count / byteCount
         let samples = bytes.withBytes { raw in
             [Float](unsafeUninitializedCapacity: count) { target, written in
@@ -50,13 +54,16 @@ package struct SampleEncoding: Equatable, Sendable {
                 written = count
             }
         }
-        if kind == .float, let index = samples.firstIndex(where: { !$0.isFinite }) {
+        if kind == .float, let index = samples.firstIndex(where: { !(abs($0) <= Self.largestSample) }) {
             throw FormatError(
                 file: file, location: .offset(UInt64(offset + index * byteCount)),
-                reason: "sample \(index) is not a finite number")
+                reason: "sample \(first + index) is \(samples[index]), where full scale is 1")
         }
         return samples
     }
+
+    /// The powers of spectra of larger samples are infinite.
+    package static let largestSample: Float = 1e15
 
     @inline(__always)
     private func fill<Bits: FixedWidthInteger & BitwiseCopyable>(

@@ -66,10 +66,15 @@ public struct Sound: Equatable, Sendable {
     }
 
     /// The same sound at another rate, by the filter of `Resampler`.
-    /// - Throws: `RequestError` for rates whose common divisor is too small for a table of the filter.
+    /// - Throws: `RequestError` for rates whose common divisor is too small for a table of the filter, and without memory for the samples.
     public func resampled(to rate: Int) throws(RequestError) -> Sound {
         guard rate != sampleRate else { return self }
         let resampler = try Resampler(from: sampleRate, to: rate)
+        // Several channels are joined from their own samples.
+        let count = resampler.count(of: frameCount) * channelCount * (channelCount > 1 ? 2 : 1)
+        try MachineMemory.require(
+            count * MemoryLayout<Float>.stride,
+            for: "a sound of \(NumberText.fixed(duration, digits: 0)) s at \(rate) Hz")
         guard channelCount > 1 else { return Sound(frames: resampler.resample(samples), sampleRate: rate) }
         let channels = (0..<channelCount).map { channel in
             resampler.resample(stride(from: channel, to: samples.count, by: channelCount).map { samples[$0] })

@@ -96,7 +96,7 @@ struct WaveReader {
     private mutating func samples(_ size: Int, of format: Format) throws(FormatError) -> Sound {
         let start = reader.position
         var size = size
-        if Self.isOpen(size) {
+        if Self.isOpen(size, besides: reader.remaining) {
             size = reader.remaining / format.frameBytes * format.frameBytes
         } else {
             guard size <= reader.remaining else {
@@ -114,8 +114,11 @@ struct WaveReader {
     }
 
     private static let extensible: UInt16 = 0xFFFE
-    /// Whether a size stands for samples up to the end of the file. Programs that write to a pipe leave it so.
-    static func isOpen(_ size: Int) -> Bool { size == 0xFFFF_FFFF || size == 0 }
+    /// Whether a size stands for samples up to the end of the file: 0, 2^32 - 1, or one from 2^31 - 4096 on that is not there. Programs that
+    /// write to a pipe do not know the length.
+    static func isOpen(_ size: Int, besides remaining: Int = 0) -> Bool {
+        size == 0xFFFF_FFFF || size == 0 || size >= (1 << 31) - 4096 && size > remaining
+    }
     /// All but the first two bytes of KSDATAFORMAT_SUBTYPE_PCM and its siblings.
     private static let guidEnd: [UInt8] = [
         0x00, 0x00, 0x00, 0x00, 0x10, 0x00, 0x80, 0x00, 0x00, 0xAA, 0x00, 0x38, 0x9B, 0x71,

@@ -7,14 +7,13 @@ public import AccelByteIO
 public struct WaveStream {
     /// The bytes before the samples may not be more.
     private static let mostHeaderBytes = 1 << 20
-    /// Samples of so many bytes have no real size: recorders write it before they know the length.
-    private static let unknownSize = (1 << 31) - 4096
-
     private let name: String
     /// The bytes that have not been decoded.
     private var waiting: [UInt8] = []
     /// The offset of `waiting` in the stream.
     private var offset = 0
+    /// The samples so far, of all channels.
+    private var decoded = 0
     private var format: WaveReader.Format?
     /// The bytes of samples that are missing; nil where they go on to the end of the stream.
     private var missing: Int?
@@ -33,7 +32,9 @@ public struct WaveStream {
         let available = min(waiting.count, missing ?? waiting.count)
         let count = available / format.frameBytes * format.frameBytes
         guard count > 0 else { return nil }
-        let samples = try format.encoding.decoded(ByteView(Array(waiting[..<count])), file: name, offset: offset)
+        let samples = try format.encoding.decoded(
+            ByteView(Array(waiting[..<count])), file: name, offset: offset, first: decoded)
+        decoded += samples.count
         waiting.removeFirst(count)
         offset += count
         missing = missing.map { $0 - count }
@@ -71,7 +72,7 @@ public struct WaveStream {
         var reader = WaveReader(ByteView(Array(waiting[..<end])), file: name)
         let (format, size) = try reader.start()
         self.format = format
-        missing = WaveReader.isOpen(size) || size >= Self.unknownSize ? nil : size
+        missing = WaveReader.isOpen(size) ? nil : size
         if let missing, !missing.isMultiple(of: format.frameBytes) {
             throw FormatError(
                 file: name, location: .offset(UInt64(end - 4)),

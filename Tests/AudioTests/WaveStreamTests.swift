@@ -41,6 +41,7 @@ struct WaveStreamTests {
         for index in 0..<4 { bytes[40 + index] = UInt8(truncatingIfNeeded: size >> (8 * index)) }
         // The last frame is not whole.
         #expect(try sound(bytes + [1, 2, 3], by: 5) == whole)
+        #expect(try Sound(ByteView(bytes + [1, 2, 3]), file: "saved.wav") == whole)
     }
 
     @Test("what follows the samples of a known size is no sound")

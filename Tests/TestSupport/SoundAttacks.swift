@@ -77,11 +77,11 @@ extension Attack {
         Attack(
             "a float that is not a number",
             wave(tag: 3, frame: 4, bits: 32, chunk("data", [0, 0, 0, 0, 0, 0, 0xC0, 0x7F])),
-            .rejected(.offset(48), "sample 1 is not a finite number")),
+            .rejected(.offset(48), "sample 1 is nan, where full scale is 1")),
         Attack(
             "a double beyond single precision",
             wave(tag: 3, frame: 8, bits: 64, chunk("data", little(0x7FE0 << 48, 8))),
-            .rejected(.offset(44), "sample 0 is not a finite number")),
+            .rejected(.offset(44), "sample 0 is inf, where full scale is 1")),
     ]
 
     private static func iff(_ name: String, _ content: [UInt8], size: Int? = nil) -> [UInt8] {

@@ -14,7 +14,7 @@ where Source.Element == Sound {
     /// of one language.
     public var language: String? { transcriber.transcriber.language.withLock { $0 } }
 
-    /// The seconds between windows, and of windows that the model takes for silence.
+    /// The seconds before, between and after windows, and of windows that the model takes for silence.
     public var secondsWithoutSpeech: Double { transcriber.transcriber.secondsWithoutSpeech.withLock { $0 } }
 
     /// Asks for one segment after the other.
@@ -37,6 +37,8 @@ actor LiveTranscriber<Source: AsyncSequence & Sendable> where Source.Element == 
     nonisolated let transcriber: any SegmentMaker
     private var windows: SpeechWindows<Source>.AsyncIterator
     private var isAtWork = false
+    /// The end of the last window, in seconds.
+    private var end = 0.0
 
     init(_ transcriber: any SegmentMaker, _ windows: SpeechWindows<Source>) {
         (self.transcriber, self.windows) = (transcriber, windows.makeAsyncIterator())
@@ -50,7 +52,13 @@ actor LiveTranscriber<Source: AsyncSequence & Sendable> where Source.Element == 
         defer { isAtWork = false }
         while true {
             if let segment = try await transcriber.next() { return segment }
-            guard let window = try await nextWindow() else { return nil }
+            guard let window = try await nextWindow() else {
+                let heard = max(windows.secondsHeard, end)
+                transcriber.secondsWithoutSpeech.withLock { $0 += heard - end }
+                end = heard
+                return nil
+            }
+            end = window.start + window.sound.duration
             await transcriber.hear(window)
         }
     }

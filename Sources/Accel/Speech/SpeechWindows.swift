@@ -53,6 +53,10 @@ public struct SpeechWindows<Source: AsyncSequence>: AsyncSequence where Source.E
         private var framing: (frames: SpeechFrames, rate: Int)?
         private var waiting: ArraySlice<SpeechWindow> = []
         private var isAtEnd = false
+        /// An error of the source, for when all that was heard before is handed over.
+        private var failure: (any Error)?
+        /// The seconds of all pieces.
+        private(set) var secondsHeard = 0.0
 
         fileprivate init(_ source: Source.AsyncIterator, _ options: SpeechWindowOptions, _ detector: AccelModel?) {
             (self.source, self.options, self.detector) = (source, options, detector)
@@ -60,15 +64,23 @@ public struct SpeechWindows<Source: AsyncSequence>: AsyncSequence where Source.E
 
         /// The next window; nil after the last one.
         /// - Throws: `AccelError`: (invalid) for a piece of another rate than the first one, one that cannot be resampled, and samples that
-        ///   are no sound; and the detector's. The errors of the source.
+        ///   are no sound; and the detector's. The errors of the source, after the windows that were heard before.
         public mutating func next() async throws -> SpeechWindow? { try await next(isolation: nil) }
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> SpeechWindow? {
             while waiting.isEmpty, !isAtEnd {
-                guard let piece = try await source.next(isolation: actor) else {
+                let piece: Sound?
+                do {
+                    piece = try await source.next(isolation: actor)
+                } catch {
+                    if error is CancellationError || Task.isCancelled { throw error }
+                    (piece, failure) = (nil, error)
+                }
+                guard let piece else {
                     isAtEnd = true
                     waiting = (try await framing?.frames.finish() ?? [])[...]
                     continue
                 }
+                secondsHeard += piece.duration
                 var (frames, rate) =
                     try framing ?? (SpeechFrames(from: piece.sampleRate, options, detector), piece.sampleRate)
                 guard rate == piece.sampleRate else {
@@ -79,7 +91,10 @@ public struct SpeechWindows<Source: AsyncSequence>: AsyncSequence where Source.E
                 waiting = try await frames.append(piece)[...]
                 framing = (frames, rate)
             }
-            return waiting.popFirst()
+            if let next = waiting.popFirst() { return next }
+            defer { failure = nil }
+            if let failure { throw failure }
+            return nil
         }
     }
 

@@ -183,14 +183,13 @@ struct WindowDecoder: Sendable {
 }
 
 extension Sound {
-    /// The powers of spectra of larger samples are infinite.
-    private static let largestSample: Float = 1e15
-
     /// Returns the mean of all channels at a rate.
     /// - Throws: `RequestError` for a rate that cannot be converted, and for samples whose spectra are no numbers.
     func samples(at rate: Int) throws(RequestError) -> [Float] {
         let samples = try mono.resampled(to: rate).samples
-        guard let index = samples.firstIndex(where: { !(abs($0) <= Self.largestSample) }) else { return samples }
+        guard let index = samples.firstIndex(where: { !(abs($0) <= SampleEncoding.largestSample) }) else {
+            return samples
+        }
         throw RequestError(
             "the sample at \(Double(index) / Double(rate)) s is \(samples[index]), where full scale is 1")
     }

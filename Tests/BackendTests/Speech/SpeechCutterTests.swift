@@ -47,6 +47,21 @@ struct SpeechCutterTests {
         }
     }
 
+    @Test("an error of the source comes after the window that was begun")
+    func failing() async throws {
+        struct Lost: Error {}
+        let samples = sound((2, 0), (1, 0.5))
+        let pieces = AsyncThrowingStream<Sound, any Error> { stream in
+            if let sound = try? Sound(samples: samples, sampleRate: 1000) { stream.yield(sound) }
+            stream.finish(throwing: Lost())
+        }
+        var windows = try pieces.speechWindows().makeAsyncIterator()
+        let found = try await windows.next()
+        #expect(found.map { bounds([$0]) } == [1800...3000])
+        await #expect(throws: Lost.self) { try await windows.next() }
+        #expect(try await windows.next() == nil && windows.secondsHeard == 3)
+    }
+
     @Test("silence, and sound below the level, have no window")
     func silence() async throws {
         #expect(try await windows(sound((20, 0)), by: 100).isEmpty)
