@@ -35,16 +35,21 @@ public struct AccelFunction: Sendable {
             }
         }
         defer { limit?.cancel() }
-        let result = await withTaskCancellationHandler {
+        // Under a lock, since the thread sanitizer does not see how the runtime of tasks hands a result over.
+        let result = Locked(Made.success([:]))
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 pool.lend(until: cancellation) { lent in
                     switch lent {
-                    case .failure(let error): continuation.resume(returning: Made.failure(error))
+                    case .failure(let error):
+                        result.withLock { $0 = .failure(error) }
+                        continuation.resume()
                     case .success(let session):
                         session.thread.run {
                             let made = run(stored, options, in: session, cancellation)
                             pool.giveBack(session)
-                            continuation.resume(returning: made)
+                            result.withLock { $0 = made }
+                            continuation.resume()
                         }
                     }
                 }
@@ -53,7 +58,7 @@ public struct AccelFunction: Sendable {
             cancellation.cancel()
             pool.wake()
         }
-        return Outputs(try result.get(), of: description.name)
+        return Outputs(try result.withLock { $0 }.get(), of: description.name)
     }
 
     /// Runs the function on a thread that is not the caller's; `prediction(from:options:)` says how.
