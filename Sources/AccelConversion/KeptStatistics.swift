@@ -102,7 +102,7 @@ final class KeptStatistics: StatisticsMemory, Sendable {
 
         func wait() throws {
             try check()
-            usleep(kept.cache.hasServer ? 1_000_000 : 20_000)
+            usleep(kept.cache.hasServer ? 1_000_000 : 5_000)
         }
     }
 
