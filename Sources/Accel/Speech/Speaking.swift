@@ -24,7 +24,7 @@ extension AccelModel {
     /// Speaks phonemes, by a model such as Kokoro.
     ///
     ///     let sound = try await model.speak("həlˈoʊ wˈɜːld", voice: try Voice(contentsOf: "af_heart.safetensors"))
-    ///     try sound.wave().write(to: "hello.wav")
+    ///     let file = try sound.wave()
     ///
     /// The package needs functions of the parts text_encoder, prosody, decoder_pre_bucket, har_source and
     /// generator_bucket. For each part the shortest one runs that is long enough; the result does not depend on its length,
