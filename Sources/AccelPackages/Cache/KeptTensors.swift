@@ -135,7 +135,7 @@ public final class KeptTensors: Sendable {
         if let found = find() { return found }
         guard source.bytes.count >= Self.claimedBytes else { return nil }
         let isFree = claims.withLock(\.isEmpty)
-        guard let claim = isFree ? cache.claim(key) : cache.claimAtOnce(key) else { return nil }
+        guard let claim = isFree ? cache.claim(key) : cache.claimIfFree(key) else { return nil }
         // The previous holder of the claim may have stored the tensor.
         if let found = find() { return found }
         claims.withLock { $0[key.digest] = claim }

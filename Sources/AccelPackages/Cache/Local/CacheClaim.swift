@@ -69,12 +69,6 @@ extension Cache {
         return (nil, claim)
     }
 
-    /// Claims a result unless another process is computing it.
-    func claimAtOnce(_ key: CacheKey) -> CacheClaim? {
-        if case .locked(let lock) = attempt(key) { return CacheClaim(lock, hasWaited: false) }
-        return nil
-    }
-
     /// Claims a result unless another process is computing it; without a lock where locks do not work, and after a process that is silent.
     public func claimIfFree(_ key: CacheKey) -> CacheClaim? {
         switch attempt(key) {
