@@ -167,9 +167,10 @@ private struct StateSlot {
 
     func copy() -> StoredTensor? {
         buffer.map { buffer in
-            StoredTensor(
-                name: state.name, elementType: state.elementType, shape: state.shape,
-                bytes: ByteView(Array(UnsafeRawBufferPointer(buffer.bytes))))
+            let copy = ByteBuffer(count: buffer.bytes.count)
+            copy.bytes.copyMemory(from: UnsafeRawBufferPointer(buffer.bytes))
+            return StoredTensor(
+                name: state.name, elementType: state.elementType, shape: state.shape, bytes: ByteView(copy))
         }
     }
 }

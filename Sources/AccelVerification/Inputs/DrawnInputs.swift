@@ -21,6 +21,8 @@ final class DrawnInputs {
     private let run: Run
     /// The results of the encoders that have run, and of their cross-attention functions, by the index of the encoder's function.
     private var encodings: [Int: [String: HostTensor]] = [:]
+    /// The caches that a prefill by a function leaves, by the function's index; functions that share caches start with the same.
+    private var prefills: [Int: KeptStates] = [:]
     /// The runs of a function before the one that starts with its states.
     private static let earlierRuns = 2
     /// The most tokens before a block where functions take one at a time.
@@ -145,22 +147,36 @@ final class DrawnInputs {
         let room = capacity - max(own, length(first))
         guard room > 0 else { return (0, nil) }
         let blocks = length(first) > 1 ? 1 : min(room, Self.mostSteps)
-        var caches: KeptStates?
+        // An encoder's states may be others for each function.
+        let caches = try (states.isEmpty ? prefills[first] : nil) ?? prefill(by: first, model, blocks, names, states)
+        if states.isEmpty { prefills[first] = caches }
+        return (min(blocks * length(first), capacity - own), caches)
+    }
+
+    /// Returns the caches that some blocks of random tokens leave, one after the other.
+    /// - Parameters:
+    ///   - names: those of the caches.
+    ///   - states: those of an encoder, which each block reads too.
+    private func prefill(
+        by function: Int, _ model: FrozenProgram, _ blocks: Int, _ names: Set<String>, _ states: [String: HostTensor]
+    ) throws -> KeptStates {
+        var caches = KeptStates()
         for block in 0..<blocks {
             var inputs = SeededInputs(seed: earlier.seed &+ UInt64(block)).inputs(for: model)
-            for port in program.functions[first].inputs
-            where program.functions[first].interface.inputs[port.name]?.kind == .position {
+            for port in program.functions[function].inputs
+            where program.functions[function].interface.inputs[port.name]?.kind == .position {
                 inputs[port.name] = HostTensor([Int64](repeating: Int64(block), count: port.shape.count), port.shape)
             }
             let next = KeptStates()
             let isLast = block == blocks - 1
-            try run(first, FunctionFeed(inputs: inputs, states: states, kept: caches)) { name, tensor in
+            try run(function, FunctionFeed(inputs: inputs, states: states, kept: block == 0 ? nil : caches)) {
+                name, tensor in
                 guard names.contains(name), !isLast || Self.isFinite(tensor) else { return }
                 try next.keep(tensor, as: name)
             }
             caches = next
         }
-        return (min(blocks * length(first), capacity - own), caches)
+        return caches
     }
 
     /// Returns the states that some runs of a function on other random inputs leave.

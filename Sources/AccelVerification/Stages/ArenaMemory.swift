@@ -31,7 +31,8 @@ struct ArenaMemory {
         let value =
             try initial(state.name)?.converted(to: state.elementType) ?? HostTensor(state.initial, filling: type)
         guard value.type == type else { throw outside("state \"\(state.name)\" is to start as \(value.type)") }
-        value.stored(name: state.name).bytes.withBytes { states[index].bytes.copyMemory(from: $0) }
+        guard let start = states[index].bytes.baseAddress else { return }
+        copy(value, StridedLayout(shape: state.shape), to: start)
     }
 
     /// Gives the memory of a state back, after the last call that uses it.
@@ -74,12 +75,16 @@ struct ArenaMemory {
         guard tensor.shape.count == operand.shape.count, tensor.elementType == operand.elementType else {
             throw outside("a result \(tensor.type) goes to an operand \(operand.elementType.rawValue)\(operand.shape)")
         }
+        copy(tensor, operand.layout, to: start)
+    }
+
+    private func copy(_ tensor: HostTensor, _ layout: StridedLayout, to start: UnsafeMutableRawPointer) {
         switch tensor.elements {
-        case .float32(let floats): scatter(floats, operand.layout, to: start)
-        case .float16(let floats): scatter(floats.map(Half.bits), operand.layout, to: start)
-        case .int8(let bytes): scatter(bytes, operand.layout, to: start)
-        case .int64(let integers): scatter(integers, operand.layout, to: start)
-        case .bool(let flags): scatter(flags.map { $0 ? 1 : 0 as UInt8 }, operand.layout, to: start)
+        case .float32(let floats): scatter(floats, layout, to: start)
+        case .float16(let floats): scatter(floats.map(Half.bits), layout, to: start)
+        case .int8(let bytes): scatter(bytes, layout, to: start)
+        case .int64(let integers): scatter(integers, layout, to: start)
+        case .bool(let flags): scatter(flags.map { $0 ? 1 : 0 as UInt8 }, layout, to: start)
         }
     }
 

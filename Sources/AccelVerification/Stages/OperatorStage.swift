@@ -34,20 +34,26 @@ struct OperatorStage {
         let rows: [Int]?
     }
 
+    /// The results of a call that the runs beside this stage have made.
+    struct Made {
+        /// The call.
+        let index: Int
+        /// The values of the model's node, with the original weights; nil if it has no such node.
+        let reference: [HostTensor]?
+        /// The call's results in the package's own run; empty if there is nothing to compare them with.
+        let found: [HostTensor]
+    }
+
     /// Compares a call; all before it have been compared.
-    /// - Parameters:
-    ///   - index: the call.
-    ///   - reference: the values of the model's node, with the original weights; nil if it has no such node.
-    ///   - found: returns the call's results in the package's own run.
     /// - Returns: the finding, and the execution plan against the model where the two differ by more than arithmetic usually does.
-    func finding(
-        _ index: Int, reference: [HostTensor]?, found: @autoclosure () -> [HostTensor]
-    ) throws -> (finding: OperatorFinding, plan: Metrics?) {
+    func finding(_ made: consuming Made) throws -> (finding: OperatorFinding, plan: Metrics?) {
         // Errors of rows of codes are those of their values. The bytes themselves, which are compared below, have none.
         func widened(_ tensors: [HostTensor]) -> [HostTensor] { tensors.map { $0.wideningRows() } }
+        let (index, reference) = (made.index, made.reference)
         let call = run.function.calls[index]
         // First, so that these results are gone before there are others.
-        let propagated = reference.map { Metrics(widened(found()), against: widened($0)).summarized }
+        let propagated = reference.map { Metrics(widened(made.found), against: widened($0)).summarized }
+        _ = consume made
         try plan.prepare(index)
         let operands = try plan.operands(of: call, weight: originalWeight)
         let expected = try sampled(call, operands, reference) ?? whole(call, operands, reference)

@@ -27,40 +27,44 @@ struct RunComparison {
         let asked = run.frozen == nil ? stages.intersection([.outputs]) : stages
         guard !asked.isEmpty else { return result }
         let sides = Sides(run, asked)
-        let operators = asked.contains(.operators) ? try OperatorStage(run: run, budget: budget, seed: seed) : nil
+        let operators = asked.contains(.operators) ? try OperatorComparison(run, budget, seed) : nil
         let package = try run.runner.start(run.index, run.feed)
         var outputs = OutputComparison(run: run, stages: asked, budget: budget)
-        /// The calls whose execution plan differs from the model's node by more than arithmetic usually does.
-        var plans: [(index: Int, metrics: Metrics)] = []
         for (index, call) in run.function.calls.enumerated() {
             progress(operators == nil ? .graph : .operators, Double(index) / Double(run.function.calls.count))
-            try step(package, sides.all, index)
+            try step(package, sides.all, index, beside: operators)
             if let operators {
                 let values = try sides.original?.values(of: call.label)
-                let (finding, plan) = try operators.finding(
-                    index, reference: values, found: package.results(of: index))
-                result.operators.append(finding)
-                if let plan { plans.append((index, plan)) }
+                operators.next = .init(
+                    index: index, reference: values, found: values == nil ? [] : package.results(of: index))
             }
             package.release(after: index) { outputs.actual[$0] = $1 }
             outputs.compareResults(sides)
         }
+        try operators?.compareNext()
+        result.operators = operators?.findings ?? []
         try sides.all.forEach { try $0.finish() }
         try package.finish { outputs.actual[$0] = $1 }
         outputs.compareResults(sides, isLast: true)
         result.outputs += outputs.result
-        try allowNoise(in: &result, plans)
+        try allowNoise(in: &result, operators?.plans ?? [])
         return result
     }
 
-    /// Makes a call in the run of the package, and goes on to its node in those of the model, all at the same time: much of a run is work
-    /// of one thread, and none depends on another.
-    private func step(_ package: PackageRun, _ references: [FollowingReference], _ index: Int) throws {
+    /// Makes a call in the run of the package, goes on to its node in those of the model, and compares the operator of the call before, all
+    /// at the same time: much of this is work of one thread, and none depends on another.
+    private func step(
+        _ package: PackageRun, _ references: [FollowingReference], _ index: Int, beside operators: OperatorComparison?
+    ) throws {
         let label = run.function.calls[index].label
-        // Safe: each run is used by one thread.
-        nonisolated(unsafe) let (package, references) = (package, references)
-        try Parallel.forEach(1 + references.count, threads: run.runner.threads) { side in
-            if side == 0 { try package.step(index) } else { try references[side - 1].advance(to: label) }
+        // Safe: each run is used by one thread. The error of the earliest call is thrown.
+        nonisolated(unsafe) let (package, references, operators) = (package, references, operators)
+        try Parallel.forEach(2 + references.count, threads: run.runner.threads) { side in
+            switch side {
+            case 0: try operators?.compareNext()
+            case 1: try package.step(index)
+            default: try references[side - 2].advance(to: label)
+            }
         }
     }
 
@@ -77,6 +81,28 @@ struct RunComparison {
         guard isBeyond, let noise else { return }
         let names = result.outputs.outputs.map { String($0.name.dropLast(run.suffix.count)) }
         result.outputs.allow { noise.results[names[$0]] }
+    }
+}
+
+/// The comparison of operators, which is one call behind the runs.
+private final class OperatorComparison {
+    private let stage: OperatorStage
+    /// The call that is compared next.
+    var next: OperatorStage.Made?
+    private(set) var findings: [OperatorFinding] = []
+    /// The calls whose execution plan differs from the model's node by more than arithmetic usually does.
+    private(set) var plans: [(index: Int, metrics: Metrics)] = []
+
+    init(_ run: FunctionRun, _ budget: Budget?, _ seed: UInt64) throws {
+        stage = try OperatorStage(run: run, budget: budget, seed: seed)
+    }
+
+    func compareNext() throws {
+        guard let made = next.take() else { return }
+        let index = made.index
+        let (finding, plan) = try stage.finding(made)
+        findings.append(finding)
+        if let plan { plans.append((index, plan)) }
     }
 }
 
