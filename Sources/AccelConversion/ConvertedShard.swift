@@ -71,7 +71,7 @@ extension Conversion {
         }
         // Each weight was compressed from a copy that matches its key's digest. Statistics depend on all files, so check those.
         if scaled.memory != nil { try run.requireUnchanged(scaled) }
-        kept.share()
+        for kept in [kept, common] { kept.share() }
         cache.finish()
         let unkept = kept.counts.unkept + common.counts.unkept
         guard unkept == 0 else {

@@ -107,4 +107,28 @@ struct CalibratedShardTests {
             #expect(whole.package.digest == alone.package.digest)
         }
     }
+
+    @Test("Shares that have nothing in common but a server leave their statistics and errors to who comes later")
+    func server() throws {
+        try withTemporaryFolder { folder in
+            let conversion = try Self.conversion("int8:method=gptq", in: folder)
+            let alone = try conversion.convert(to: .folder("\(folder)/alone"), ConversionSettings(threads: 2))
+            func cache(_ name: String) throws -> Cache {
+                let server = try RemoteCache(
+                    url: "http://server/x", transport: FolderServer(folder: "\(folder)/server"))
+                return Cache(root: "\(folder)/\(name)", remote: server)
+            }
+            for number in 1...2 {
+                _ = try conversion.convert(
+                    WeightShard(number, of: 2), ConversionSettings(cache: try cache("cache \(number)"), threads: 2))
+            }
+            let last = try cache("last")
+            let whole = try conversion.convert(
+                to: .folder("\(folder)/whole"), ConversionSettings(cache: last, threads: 2))
+            #expect(whole.package.digest == alone.package.digest && whole.outputs == alone.outputs)
+            let statistics = last.entries.filter { $0.record.key.kind == .statistics }
+            #expect(statistics.count > 10)
+            #expect(statistics.allSatisfy { last.isFromServer($0.record.key) })
+        }
+    }
 }

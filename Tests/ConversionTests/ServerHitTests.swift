@@ -8,7 +8,7 @@ import Testing
 @testable import AccelConversion
 
 /// A cache server whose files lie in a folder.
-private struct FolderServer: RemoteTransport {
+struct FolderServer: RemoteTransport {
     let folder: String
 
     func run(_ requests: [RemoteRequest], authorization: String?) -> [RemoteOutcome]? {

@@ -204,7 +204,8 @@ def try_server(trial):
         trial.check_package("a cache server", output)
         if done.returncode == 0:
             weights = json.loads(done.stdout)["weights"]
-            check("weights come from the server", weights["received"] > 0, json.dumps(weights))
+            # Small weights are made faster than they come.
+            check("weights come from the server", weights["received"] > weights["made"] / 3, json.dumps(weights))
     finally:
         server.terminate()
         server.wait()

@@ -15,9 +15,7 @@ extension Cache {
     /// Returns the files of an earlier search by name, with their bytes verified.
     public func compressionPlan(for key: CacheKey) -> Result<[String: ByteView], CacheMiss> {
         lease(key.digest)
-        if let remote, readingMiss == nil, (try? folder.record(key.digest)) == nil {
-            remote.fetch([key.digest], into: self)
-        }
+        fetch([key])
         do throws(CacheMiss) {
             if let miss = readingMiss { throw miss }
             var files: [String: ByteView] = [:]

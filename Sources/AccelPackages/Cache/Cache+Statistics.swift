@@ -42,10 +42,11 @@ extension CacheKey {
 }
 
 extension Cache {
-    /// Returns the statistics file of an earlier run, with its bytes verified.
+    /// Returns the statistics file of an earlier run, or of one that the cache's server knows, with its bytes verified.
     /// - Parameter pending: a record that is not published yet.
     public func statistics(for key: CacheKey, pending: CacheRecord? = nil) -> Result<ByteView, CacheMiss> {
-        content(for: key, of: "statistics", pending: pending)
+        if pending == nil { fetch([key]) }
+        return content(for: key, of: "statistics", pending: pending)
     }
 
     /// Returns the content of a record's only file, verified.
@@ -84,11 +85,17 @@ extension Cache {
 
     /// Returns those keys whose statistics the cache has, or its server, from which they are taken then. Their bytes are not verified.
     public func present(statistics keys: [CacheKey]) -> [CacheKey] {
-        func isMissing(_ key: CacheKey) -> Bool { (try? folder.record(key.digest)) == nil }
-        let missing = keys.filter(isMissing)
-        if let remote, readingMiss == nil { remote.fetch(missing.map(\.digest), into: self) }
-        return keys.filter { !isMissing($0) }
+        fetch(keys)
+        return keys.filter(has)
     }
+
+    /// Takes the results of keys that the folder lacks from the cache's server, where it has them.
+    func fetch(_ keys: [CacheKey]) {
+        guard let remote, readingMiss == nil else { return }
+        remote.fetch(keys.filter { !has($0) }.map(\.digest), into: self)
+    }
+
+    private func has(_ key: CacheKey) -> Bool { (try? folder.record(key.digest)) != nil }
 
     /// Whether results come from a server, too.
     public var hasServer: Bool { remote != nil }

@@ -62,8 +62,8 @@ public final class KeptTensors: Sendable {
         spill = TensorSpill(beside: output, draft: draft)
     }
 
-    /// Fetches these tensors from the cache server, all at once instead of one by one. Small ones are computed faster, and those whose
-    /// statistics are not known before a run over samples have no key yet. Others than these are not sent to it either.
+    /// Fetches these tensors from the cache server, all at once instead of one by one. Small ones are computed faster, and are not sent to it
+    /// either. Those whose statistics are not known before a run over samples have no key yet; `stored` fetches them.
     /// - Parameter wanted: the tensors, and the digest of the activation statistics that a codec gets; nil where they are not known.
     public func prefetch(_ wanted: [(source: StoredTensor, codec: any WeightCodec, statistics: Digest?)]) {
         guard let cache, let remote = cache.remote else { return }
@@ -132,8 +132,11 @@ public final class KeptTensors: Sendable {
             }
             return found
         }
+        guard source.bytes.count >= Self.claimedBytes else { return find() }
+        if statistics != nil, cache.remote != nil, shared.withLock({ $0.insert(key.digest).inserted }) {
+            cache.fetch([key])
+        }
         if let found = find() { return found }
-        guard source.bytes.count >= Self.claimedBytes else { return nil }
         let isFree = claims.withLock(\.isEmpty)
         guard let claim = isFree ? cache.claim(key) : cache.claimIfFree(key) else { return nil }
         // The previous holder of the claim may have stored the tensor.
