@@ -59,7 +59,7 @@ public enum PackageFormat {
 public enum Tool {
     /// The version of accelc.
     public static let version = "0.1.0"
-    /// Increases when calibration gives other statistics for the same model and data, or a search over them another
+    /// Increases when calibration gives other statistics for the same model and data, or a search over them, or a codec with them, another
     /// result. Codecs, families and passes have their own versions.
-    public static let calibrationVersion = 11
+    public static let calibrationVersion = 12
 }

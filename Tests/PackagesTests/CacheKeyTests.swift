@@ -16,10 +16,11 @@ struct CacheKeyTests {
         var codec = "float16"
         var statistics: Digest?
         var versions = Codecs.numericsVersions
+        var calibration = Tool.calibrationVersion
         func key() throws -> CacheKey {
             CacheKey(
                 tensor: content, elementType: elementType, shape: shape, codec: try Codecs.codec(codec),
-                statistics: statistics, versions: versions)
+                statistics: statistics, versions: versions, calibration: calibration)
         }
     }
 
@@ -41,6 +42,16 @@ struct CacheKeyTests {
         }
         #expect(Set(keys.map(\.digest)).count == changes.count)
         #expect(Set(keys).count == changes.count)
+    }
+
+    @Test("of a tensor: the version of calibration counts with statistics, and without them it does not")
+    func calibration() throws {
+        for statistics in [nil, SHA256.digest(of: "s")] {
+            var inputs = TensorInputs(statistics: statistics)
+            let before = try inputs.key()
+            inputs.calibration += 1
+            #expect(try (inputs.key() != before) == (statistics != nil))
+        }
     }
 
     @Test(

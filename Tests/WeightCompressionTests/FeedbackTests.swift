@@ -113,6 +113,7 @@ struct FeedbackTests {
             return Double(value)
         }
         let squares = statistics.meanSquares.reduce(0) { $0 + Double($1) } / Double(columns)
+        let damping = FeedbackFactor.damping(columns: columns, count: 200)
         for row in 0..<columns {
             for column in row..<columns {
                 let product = (column..<columns).reduce(0.0) {
@@ -120,10 +121,23 @@ struct FeedbackTests {
                 }
                 var moment = Double(
                     statistics.moments[Int(factor.order[row]) * columns + Int(factor.order[column])])
-                if row == column { moment += FeedbackFactor.damping * (squares > 0 ? squares : 1) }
+                if row == column { moment += damping * (squares > 0 ? squares : 1) }
                 #expect(abs(product - moment) <= 1e-4 * max(squares, 1))
+                for (row, column) in [(row, column), (column, row)] {
+                    factor.withMoments(column / width) {
+                        #expect(abs(Double($0[row * width + column % width]) - moment) <= 1e-6 * max(squares, 1))
+                    }
+                }
             }
         }
+    }
+
+    @Test("the damping is smaller with more vectors for each column, and never larger than a quarter")
+    func damping() {
+        let counts = [0, 100, 300, 1000, 10_000, 1_000_000]
+        let found = counts.map { FeedbackFactor.damping(columns: 100, count: $0) }
+        #expect(found.prefix(2) == [0.25, 0.25] && found.sorted(by: >) == found)
+        #expect(abs(found[3] - 0.08) < 1e-9 && abs(found[5] - 0.03) < 1e-3)
     }
 
     @Test(
@@ -135,8 +149,8 @@ struct FeedbackTests {
         let statistics = ActivationStatistics(columns: columns, count: 200, moments: plain.moments, drift: drift)
         let factor = statistics.factor(FeedbackOrder(group: 1), threads: 1)
         let weights = OddTensor.normal(3 * columns, seed: 11)
-        var aims = weights
-        try #require(factor.correction).aims(weights, rows: 3, into: &aims)
+        var (aims, pulls) = (weights, weights)
+        try #require(factor.correction).aims(weights, rows: 3, into: &aims, pulls: &pulls)
         let width = FeedbackFactor.width
         func upper(_ row: Int, _ column: Int) -> Double {
             var value: Float = 0
@@ -155,7 +169,9 @@ struct FeedbackTests {
                     $0 + Double(weights[row * columns + $1])
                         * Double(drift[$1 * columns + Int(factor.order[position])])
                 }
-                #expect(abs(found - Double(DriftCorrection.share) * wanted) <= 1e-3 * max(1, wanted.magnitude))
+                let share = Double(DriftCorrection.share) * wanted
+                #expect(abs(found - share) <= 1e-3 * max(1, wanted.magnitude))
+                #expect(abs(Double(pulls[row * columns + position]) - share) <= 1e-4 * max(1, wanted.magnitude))
             }
         }
     }
@@ -167,14 +183,9 @@ struct FeedbackTests {
         let source = StoredTensor(
             name: "w", floats: OddTensor.normal(rows * columns, seed: 14), shape: [rows, columns])
         let statistics = try SampleInputs(300, columns: columns, seed: 15).statistics()
-        let codec = try Codecs.codec("int4:block=\(block),scales=float32,method=gptq")
-        let weight = try CompressedTensor.compressing(source, with: codec, given: statistics, threads: 1).tensor
-        let (weights, stored) = (source.floats().map { Double($0) }, weight.floats().map { Double($0) })
-        let scales = weight.sections[1].withBytes { bytes in
-            stride(from: 0, to: bytes.count, by: 4).map {
-                Double(bytes.loadUnaligned(fromByteOffset: $0, as: Float.self))
-            }
-        }
+        let made = try Self.feedback(source, statistics, block: block, passes: 0)
+        let (weights, stored) = (source.floats().map { Double($0) }, made.stored.map { Double($0) })
+        let scales = made.scales.map { Double($0) }
         let factor = statistics.factor(FeedbackOrder(group: block), threads: 1)
         let (width, blocks) = (FeedbackFactor.width, (columns + block - 1) / block)
         let reach = Double(LinearGridSearch.feedbackReach)
@@ -199,6 +210,81 @@ struct FeedbackTests {
             }
         }
         #expect(moved > rows * columns / 50)
+    }
+
+    /// The values of error feedback with int4 in blocks, and the scale of each block.
+    private static func feedback(
+        _ source: StoredTensor, _ statistics: ActivationStatistics, block: Int, passes: Int
+    ) throws -> (stored: [Float], scales: [Float]) {
+        let (rows, columns) = (source.shape.rows, source.shape.columns)
+        let factor = statistics.factor(FeedbackOrder(group: block), threads: 1)
+        let codec = try #require(try Codecs.codec("int4:scales=float32") as? Int4Codec)
+        let blocks = (columns + block - 1) / block
+        var (stored, codes) = (source.floats(), [UInt8](repeating: 0, count: rows * columns))
+        var scales = [Float](repeating: 0, count: rows * blocks)
+        try scales.withUnsafeMutableBufferPointer { scales in
+            nonisolated(unsafe) let scales = scales
+            var grid = LinearFeedbackGrid(
+                run: block, search: codec.search, importance: ActivationStatistics.floored(factor.pivots), reach: 3
+            ) { row, position, grid in scales[row * blocks + Int(factor.order[position]) / block] = grid.scale }
+            ErrorFeedback(factor: factor, passes: passes)
+                .run(source.floats(), rows: rows, grid: &grid, codes: &codes, stored: &stored)
+            if let failure = grid.failure { throw failure.error }
+        }
+        for (index, value) in stored.enumerated() {
+            let scale = scales[index / columns * blocks + index % columns / block]
+            #expect(value == scale * Float(Int8(bitPattern: codes[index])))
+        }
+        return (stored, scales)
+    }
+
+    @Test(
+        "no code alone could be better once all have been chosen again, with a drift and without",
+        arguments: [false, true])
+    func descent(hasDrift: Bool) throws {
+        let (rows, columns, block) = (20, 3 * FeedbackFactor.width + 5, 16)
+        let source = StoredTensor(
+            name: "w", floats: OddTensor.normal(rows * columns, seed: 14), shape: [rows, columns])
+        let plain = try SampleInputs(300, columns: columns, seed: 15).statistics()
+        let drift = hasDrift ? OddTensor.normal(columns * columns, seed: 10).map { $0 / 8 } : []
+        let statistics = ActivationStatistics(
+            columns: columns, count: 300, moments: plain.moments, drift: drift)
+        let squares = statistics.meanSquares.reduce(0) { $0 + Double($1) } / Double(columns)
+        let damping = FeedbackFactor.damping(columns: columns, count: 300) * squares
+        let weights = source.floats().map { Double($0) }
+        /// The gradients of all elements, and the error of the outputs, less a constant.
+        func error(_ stored: [Float]) -> (gradients: [Double], sum: Double) {
+            var (gradients, sum) = ([Double](repeating: 0, count: rows * columns), 0.0)
+            for row in 0..<rows {
+                let errors = (0..<columns).map { weights[row * columns + $0] - Double(stored[row * columns + $0]) }
+                for column in 0..<columns {
+                    var (gradient, pull) = (damping * errors[column], 0.0)
+                    for other in 0..<columns {
+                        gradient += errors[other] * Double(statistics.moments[other * columns + column])
+                        if hasDrift { pull += weights[row * columns + other] * Double(drift[other * columns + column]) }
+                    }
+                    pull *= Double(DriftCorrection.share)
+                    gradients[row * columns + column] = gradient + pull
+                    sum += errors[column] * (gradient + 2 * pull)
+                }
+            }
+            return (gradients, sum)
+        }
+        let made = try [0, 1, 2, 30].map { try Self.feedback(source, statistics, block: block, passes: $0) }
+        let sums = made.map { error($0.stored).sum }
+        #expect(sums[1] < sums[0] && sums[2] < sums[1] && sums[3] <= sums[2])
+        let (last, gradients) = (made[3], error(made[3].stored).gradients)
+        let blocks = (columns + block - 1) / block
+        for index in gradients.indices {
+            let (row, column) = index.quotientAndRemainder(dividingBy: columns)
+            let scale = Double(last.scales[row * blocks + column / block])
+            let moment = Double(statistics.moments[column * columns + column]) + damping
+            let code = Double(last.stored[index]) / scale
+            let nearest = min(max(weights[index] / scale, -8), 7).rounded()
+            let bounds = (max(nearest - 3, -8), min(nearest + 3, 7))
+            let target = min(max(code + gradients[index] / moment / scale, bounds.0), bounds.1)
+            #expect(abs(target - code) < 0.501, "row \(row), column \(column)")
+        }
     }
 
     @Test("the digest of statistics is another one for each of their parts")

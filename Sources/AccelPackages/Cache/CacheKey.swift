@@ -56,9 +56,11 @@ public struct CacheKey: Hashable, Sendable {
     ///   - content: the `TreeDigest` of the tensor's bytes; its name and file do not matter.
     ///   - statistics: the digest of the activation statistics that the codec gets; nil for none.
     ///   - versions: the numerics versions of codecs; others in tests.
+    ///   - calibration: `Tool.calibrationVersion`, which counts with statistics; another one in tests.
     public init(
         tensor content: Digest, elementType: ElementType, shape: Shape, codec: any WeightCodec,
-        statistics: Digest? = nil, versions: [String: Int] = Codecs.numericsVersions
+        statistics: Digest? = nil, versions: [String: Int] = Codecs.numericsVersions,
+        calibration: Int = Tool.calibrationVersion
     ) {
         let layers = codec.values.layers.map { "\($0.codec) \(versions[$0.codec] ?? 0)" }
         self.init(
@@ -70,7 +72,10 @@ public struct CacheKey: Hashable, Sendable {
                 // Every option, including defaults, because a default may change between versions.
                 Field("codec", codec.values.fullRequest),
                 Field("content", content.description),
-            ] + (statistics.map { [Field("statistics", $0.description)] } ?? []))
+            ]
+                + (statistics.map {
+                    [Field("statistics", $0.description), Field("calibration version", "\(calibration)")]
+                } ?? []))
     }
 
     /// The key of a package.

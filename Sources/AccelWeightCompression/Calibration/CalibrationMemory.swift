@@ -24,13 +24,13 @@ public enum CalibrationMemory {
         return MachineMemory.sum([panels, own, waiting])
     }
 
-    /// Returns the bytes of the factor for error feedback: the matrix in float64 and half of it in float32; with a
+    /// Returns the bytes of the factor for error feedback: the matrix in float64, one and a half of it in float32; with a
     /// drift, twice that half in addition.
     public static func factor(columns: Int, hasDrift: Bool) -> Int {
         let width = FeedbackFactor.width
         let padded = (columns + width - 1) / width * width
         let square = matrix(padded, padded, MemoryLayout<Double>.stride)
-        return MachineMemory.sum([square, square / 4] + (hasDrift ? [square / 2, square / 2] : []))
+        return MachineMemory.sum([square, square / 2, square / 4] + (hasDrift ? [square / 2, square / 2] : []))
     }
 
     private static func matrix(_ rows: Int, _ columns: Int, _ size: Int) -> Int {

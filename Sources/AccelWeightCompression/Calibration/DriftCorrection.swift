@@ -80,7 +80,11 @@ final class DriftCorrection: Sendable {
     }
 
     /// Computes the targets of error feedback for `rows` lines of weights.
-    func aims(_ weights: UnsafePointer<Float>, rows: Int, into aims: UnsafeMutablePointer<Float>) {
+    /// - Parameter pulls: receives the share of w C, by positions: what the drift adds to the gradient of the error of the outputs.
+    func aims(
+        _ weights: UnsafePointer<Float>, rows: Int, into aims: UnsafeMutablePointer<Float>,
+        pulls: UnsafeMutablePointer<Float>
+    ) {
         let (columns, width) = (columns, Self.width)
         let moves = UnsafeMutablePointer<Float>.allocate(capacity: rows * (columns + width))
         defer { moves.deallocate() }
@@ -95,6 +99,7 @@ final class DriftCorrection: Sendable {
                     columns, wide)
             }
         }
+        for index in 0..<rows * columns { pulls[index] = Self.share * moves[index] }
         after.withUnsafeBufferPointer { after in
             for panel in (0..<panels).reversed() {
                 let first = panel * width

@@ -26,11 +26,9 @@ struct LinearFeedbackGrid<Search: FeedbackSearch>: FeedbackGrid {
     private let importance: [Float]
     /// Called with the grid of a row's run.
     private let store: (_ row: Int, _ firstPosition: Int, Search.Steps) -> Void
-    /// The steps of the tile's rows.
-    private var scales: [Lanes] = []
-    private var zeros: [Lanes] = []
-    private var offsets: [Lanes] = []
-    private var firstRow = 0
+    private var scales: RunLanes
+    private var zeros: RunLanes
+    private var offsets: RunLanes
     private(set) var failure: (error: any Error, row: Int, position: Int)?
     private let (low, high, reach): (Float, Float, Float)
 
@@ -42,17 +40,19 @@ struct LinearFeedbackGrid<Search: FeedbackSearch>: FeedbackGrid {
         (self.run, self.search, self.importance, self.store) = (run, search, importance, store)
         (low, high, self.reach) = (Float(search.codes.lowerBound), Float(search.codes.upperBound), Float(reach))
         self.fixed = fixed
+        scales = RunLanes(columns: importance.count, run: run, initially: Lanes(repeating: 1))
+        zeros = RunLanes(columns: importance.count, run: run, initially: .zero)
+        offsets = zeros
     }
     private let fixed: Search.Steps?
 
     mutating func begin(
         _ positions: Range<Int>, columns: ArraySlice<Int32>, rows: Range<Int>, targets: UnsafePointer<Float>
     ) {
-        let tiles = (rows.count + 15) / 16
-        firstRow = rows.lowerBound
-        scales = [Lanes](repeating: Lanes(repeating: 1), count: tiles)
-        zeros = [Lanes](repeating: .zero, count: tiles)
-        offsets = zeros
+        scales.reserve(upTo: rows.upperBound)
+        zeros.reserve(upTo: rows.upperBound)
+        offsets.reserve(upTo: rows.upperBound)
+        let index = run.map { positions.lowerBound / $0 } ?? 0
         for row in 0..<rows.count {
             let values = UnsafeBufferPointer(start: targets + row * positions.count, count: positions.count)
             let steps: Search.Steps
@@ -66,19 +66,19 @@ struct LinearFeedbackGrid<Search: FeedbackSearch>: FeedbackGrid {
                 failure = failure ?? (error, rows.lowerBound + row, positions.lowerBound)
                 steps = .unit
             }
-            scales[row / 16][row % 16] = steps.scale
-            zeros[row / 16][row % 16] = steps.codeOfZero
-            offsets[row / 16][row % 16] = steps.offset
+            let line = rows.lowerBound + row
+            scales[line, index][line % 16] = steps.scale
+            zeros[line, index][line % 16] = steps.codeOfZero
+            offsets[line, index][line % 16] = steps.offset
             store(rows.lowerBound + row, positions.lowerBound, steps)
         }
     }
 
     func choose(
-        row: Int, position _: Int, targets: Lanes, weights: Lanes
+        row: Int, run: Int, position _: Int, targets: Lanes, weights: Lanes
     ) -> (codes: SIMD16<Int32>, values: Lanes) {
-        let tile = (row - firstRow) / 16
-        return Lanes.steps(
-            targets, near: weights, scale: scales[tile], codeOfZero: zeros[tile], offset: offsets[tile],
+        Lanes.steps(
+            targets, near: weights, scale: scales[row, run], codeOfZero: zeros[row, run], offset: offsets[row, run],
             codes: low...high, reach: reach)
     }
 }

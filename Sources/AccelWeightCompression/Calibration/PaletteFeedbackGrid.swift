@@ -15,7 +15,9 @@ struct PaletteFeedbackGrid: FeedbackGrid {
         _ positions: Range<Int>, columns: ArraySlice<Int32>, rows: Range<Int>, targets: UnsafePointer<Float>
     ) {}
 
-    func choose(row: Int, position _: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes) {
+    func choose(
+        row: Int, run _: Int, position _: Int, targets: Lanes, weights: Lanes
+    ) -> (codes: SIMD16<Int32>, values: Lanes) {
         var scale = Lanes(repeating: 1)
         if !scales.isEmpty { for lane in 0..<min(16, scales.count - row) { scale[lane] = scales[row + lane] } }
         let chosen = entries.withUnsafeBufferPointer { entries in

@@ -9,10 +9,9 @@ struct PartFeedbackGrid: FeedbackGrid {
     /// Finds and stores the steps of a row's block from the targets of its columns, with the weights of their squared errors; columns that the
     /// row does not have are zeros.
     private let steps: (_ row: Int, _ block: Int, _ targets: [Float], _ weights: [Float]) throws -> [GGMLSteps]
-    /// The steps of the tile's rows, for each sixteen rows those of all parts.
-    private var scales: [Lanes] = []
-    private var offsets: [Lanes] = []
-    private var firstRow = 0
+    /// The steps of all parts of each block.
+    private var scales: RunLanes
+    private var offsets: RunLanes
     /// The first error of `steps`.
     private(set) var failure: (any Error)?
 
@@ -23,15 +22,17 @@ struct PartFeedbackGrid: FeedbackGrid {
         (run, self.elements, self.part) = (min(elements, order.count), elements, min(part, elements))
         (self.order, self.importance, self.steps) = (order, importance, steps)
         (low, high, self.reach) = (Float(codes.lowerBound), Float(codes.upperBound), Float(reach))
+        let parts = elements / self.part
+        scales = RunLanes(columns: order.count, run: run, parts: parts, initially: Lanes(repeating: 1))
+        offsets = RunLanes(columns: order.count, run: run, parts: parts, initially: .zero)
     }
 
     mutating func begin(
         _ positions: Range<Int>, columns: ArraySlice<Int32>, rows: Range<Int>, targets: UnsafePointer<Float>
     ) {
-        let (tiles, parts) = ((rows.count + 15) / 16, elements / part)
-        firstRow = rows.lowerBound
-        scales = [Lanes](repeating: Lanes(repeating: 1), count: tiles * parts)
-        offsets = [Lanes](repeating: .zero, count: tiles * parts)
+        scales.reserve(upTo: rows.upperBound)
+        offsets.reserve(upTo: rows.upperBound)
+        let first = (run.map { positions.lowerBound / $0 } ?? 0) * (elements / part)
         let block = columns.first.map { Int($0) / elements } ?? 0
         var weights = [Float](repeating: 0, count: elements)
         for (position, column) in zip(positions, columns) { weights[Int(column) % elements] = importance[position] }
@@ -43,20 +44,21 @@ struct PartFeedbackGrid: FeedbackGrid {
                 values[Int(column) % elements] = target.isFinite ? target : 0
             }
             do {
-                for (part, steps) in try steps(rows.lowerBound + row, block, values, weights).enumerated() {
-                    scales[row / 16 * parts + part][row % 16] = steps.scale
-                    offsets[row / 16 * parts + part][row % 16] = steps.offset
+                let line = rows.lowerBound + row
+                for (part, steps) in try steps(line, block, values, weights).enumerated() {
+                    scales[line, first + part][line % 16] = steps.scale
+                    offsets[line, first + part][line % 16] = steps.offset
                 }
             } catch { failure = failure ?? error }
         }
     }
 
     func choose(
-        row: Int, position: Int, targets: Lanes, weights: Lanes
+        row: Int, run: Int, position: Int, targets: Lanes, weights: Lanes
     ) -> (codes: SIMD16<Int32>, values: Lanes) {
-        let index = (row - firstRow) / 16 * (elements / part) + Int(order[position]) % elements / part
+        let part = run * (elements / part) + Int(order[position]) % elements / part
         return Lanes.steps(
-            targets, near: weights, scale: scales[index], codeOfZero: .zero, offset: offsets[index], codes: low...high,
-            reach: reach)
+            targets, near: weights, scale: scales[row, part], codeOfZero: .zero, offset: offsets[row, part],
+            codes: low...high, reach: reach)
     }
 }

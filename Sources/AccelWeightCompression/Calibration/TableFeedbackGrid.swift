@@ -11,9 +11,7 @@ struct TableFeedbackGrid: FeedbackGrid {
         (
             _ row: Int, _ firstPosition: Int, _ targets: UnsafeBufferPointer<Float>, _ weights: UnsafePointer<Float>?
         ) throws -> Float
-    /// The scales of the tile's rows.
-    private var scales: [Lanes] = []
-    private var firstRow = 0
+    private var scales: RunLanes
     /// The first error of `scale`.
     private(set) var failure: (any Error)?
 
@@ -27,27 +25,30 @@ struct TableFeedbackGrid: FeedbackGrid {
     ) {
         (self.run, entries, bounds, self.reach) = (run, palette.entries, palette.bounds, Int32(reach))
         (self.importance, self.scale) = (importance, scale)
+        scales = RunLanes(columns: importance.count, run: run, initially: Lanes(repeating: 1))
     }
 
     mutating func begin(
         _ positions: Range<Int>, columns: ArraySlice<Int32>, rows: Range<Int>, targets: UnsafePointer<Float>
     ) {
-        firstRow = rows.lowerBound
-        scales = [Lanes](repeating: Lanes(repeating: 1), count: (rows.count + 15) / 16)
+        scales.reserve(upTo: rows.upperBound)
+        let index = run.map { positions.lowerBound / $0 } ?? 0
         for row in 0..<rows.count {
             let values = UnsafeBufferPointer(start: targets + row * positions.count, count: positions.count)
+            let line = rows.lowerBound + row
             do {
-                scales[row / 16][row % 16] = try importance.withUnsafeBufferPointer {
+                scales[line, index][line % 16] = try importance.withUnsafeBufferPointer {
                     try scale(
-                        rows.lowerBound + row, positions.lowerBound, values,
-                        $0.baseAddress.map { $0 + positions.lowerBound })
+                        line, positions.lowerBound, values, $0.baseAddress.map { $0 + positions.lowerBound })
                 }
             } catch { failure = failure ?? error }
         }
     }
 
-    func choose(row: Int, position _: Int, targets: Lanes, weights: Lanes) -> (codes: SIMD16<Int32>, values: Lanes) {
-        let scale = scales[(row - firstRow) / 16]
+    func choose(
+        row: Int, run: Int, position _: Int, targets: Lanes, weights: Lanes
+    ) -> (codes: SIMD16<Int32>, values: Lanes) {
+        let scale = scales[row, run]
         return entries.withUnsafeBufferPointer { entries in
             bounds.withUnsafeBufferPointer { bounds in
                 let chosen = bounds.nearest(
