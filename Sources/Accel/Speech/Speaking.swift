@@ -41,12 +41,7 @@ extension AccelModel {
         let style = try voice.style(phonemes: phonemes.unicodeScalars.count)
         let text = try speaker.text(of: phonemes)
         return try await speaker.speak(text, style, speed: options.speed) { port in
-            guard port.role.kind == .noise else { return nil }
-            let stream = SeededStream(seed: options.seed, name: port.name)
-            let isUniform = port.role.word("distribution") == Role.Distribution.uniform.rawValue
-            return (0..<port.shape.count).map { index in
-                isUniform ? Float(stream.integer(index, below: 1 << 24)) / Float(1 << 24) : stream.normal(index)
-            }
+            port.role.kind == .noise ? port.noise(seed: options.seed) : nil
         }
     }
 }

@@ -8,10 +8,11 @@ import AccelTensors
 /// 1, T], one for each stage that adds noise; the original draws them. Outputs: `z_q` F32[batch, latent, T], the
 /// latents of the codes, and `audio` F32[batch, 1, samples].
 ///
-/// Long codes can be decoded exactly in pieces. The receptive field of 24 kHz models (rates 8, 8, 4, 2) is 2.3 coarse
-/// frames to either side. Give each piece three more coarse frames on both sides (as far as they exist) with their
-/// codes and noise, and drop the 3 * 2048 samples that they add. Models with attention use whole windows in addition:
-/// pieces have to begin and end at window borders, with two more windows on both sides.
+/// Long codes can be decoded exactly in pieces, as `CodeVocoder` of Accel does it for models without attention. The
+/// receptive field of 24 kHz models (rates 8, 8, 4, 2) is 2.3 coarse frames to either side. Give each piece three more
+/// coarse frames on both sides (as far as they exist) with their codes and noise, and drop the 3 * 2048 samples that
+/// they add. Models with attention use whole windows in addition: pieces have to begin and end at window borders, with
+/// two more windows on both sides.
 ///
 /// `decoder_zero_noise` has no noise inputs and treats them as zeros; its audio is `audio_zero_noise`.
 struct SNAC: ModelFamily {
