@@ -221,4 +221,41 @@ struct CodeSpeechTests {
             first: 500, codebookSize: 19, slots: CodeTokens.orpheus.slots, before: [], after: [], end: 2)
         #expect(try await error("llm", "both") { $0.tokens = tokens }?.code == .unsupported)
     }
+
+    @Test("the tool writes a WAVE file, by packages or by models that it converts first")
+    func tool() throws {
+        let packages = try Self.packages.path
+        try withTemporaryFolder { folder in
+            let words = ["--prompt", "tara: Hello.", "--audio-output", "out.wav", "--vocoder"]
+            let snac = "\(packages)/both.accelpkg"
+            let result = try CommandRunner.run(["run", "\(packages)/llm.accelpkg"] + words + [snac], in: folder)
+            #expect(result.status == 0 && result.output.hasPrefix("out.wav: 1.1 s of sound in "), "\(result.errors)")
+            let sound = try Sound(contentsOf: "\(folder)/out.wav")
+            #expect(sound.sampleRate == 24_000 && sound.frameCount == 2048 * Self.frames)
+            let again = try CommandRunner.run(
+                ["run", "\(packages)/llm.accelpkg", "--json", "--seed", "3"] + words + [snac], in: folder)
+            #expect(again.status == 0 && again.output.contains(#""ended_by": "stop token""#), "\(again.errors)")
+            #expect(again.output.contains(#""samples": 26624"#) && again.output.contains(#""tokens": 92"#))
+            #expect(try Sound(contentsOf: "\(folder)/out.wav") != sound)
+            let limited = try CommandRunner.run(
+                ["run", "\(packages)/llm.accelpkg", "--generate", "49"] + words + [snac], in: folder)
+            #expect(limited.status == 0 && limited.errors.contains("--generate allows more"), "\(limited.errors)")
+            #expect(try Sound(contentsOf: "\(folder)/out.wav").frameCount == 2048 * 7)
+            let models = try CommandRunner.run(
+                ["run", "\(packages)/writer", "--cache", "\(folder)/cache"] + words + [Fixtures.path("snac_chunks")],
+                in: folder)
+            #expect(models.status == 0, "\(models.errors)")
+            #expect(try Sound(contentsOf: "\(folder)/out.wav").frameCount == 2048 * Self.frames)
+            for wrong in [
+                ["--prompt", "a", "--vocoder", snac], ["--prompt", "a", "--audio-output", "o.wav"],
+                ["--audio-output", "o.wav", "--vocoder", snac], words + [snac, "--raw"],
+            ] {
+                let result = try CommandRunner.run(["run", "\(packages)/llm.accelpkg"] + wrong, in: folder)
+                #expect(result.status == 2, "\(wrong): \(result.errors)")
+            }
+            let misfit = try CommandRunner.run(
+                ["run", "\(packages)/llama.accelpkg"] + words + [snac], in: folder)
+            #expect(misfit.status == 3 && misfit.errors.contains("<custom_token_10>"))
+        }
+    }
 }

@@ -155,7 +155,7 @@ struct OptionEffectTests {
             ("llama_bfloat16", "llama"), ("bert_prefixed", "prefixed"), ("text/llama", "llm"), ("text/sentence", "enc"),
             ("speech/talk.wav", "talk.wav"), ("sound/int16.wav", "other.wav"), ("speech/whisper", "whisper"),
             ("vit_leftover", "vit"), ("images/photo.png", "photo.png"), ("images/photo.jpg", "photo.jpg"),
-            ("phonemes_kokoro", "kokoro"),
+            ("phonemes_kokoro", "kokoro"), ("snac_chunks", "snac"),
         ] {
             try FileManager.default.copyItem(atPath: Fixtures.path(fixture), toPath: "\(folder)/\(name)")
         }
@@ -183,6 +183,7 @@ struct OptionEffectTests {
             try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
         }
         try EnergyDetector.write(to: "\(folder)/silent", isDeaf: true)
+        try CodeWriter.write(to: "\(folder)/writer", frames: 3)
         let styles = (0..<40).map { Float($0 % 7) / 7 }
         try SafetensorsWriter.write(
             [StoredTensor(name: "voice", floats: styles, shape: [5, 1, 8])], to: "\(folder)/other.safetensors",
@@ -199,6 +200,9 @@ struct OptionEffectTests {
                 "convert", "kokoro", "--part", "all", "--shape", "batch=1,sequence=8,asr_frames=60,frames=120",
                 "--no-cache", "-o", "k.accelpkg", "-q",
             ],
+            ["convert", "writer", "--no-cache", "-o", "o.accelpkg", "-q"],
+            ["convert", "snac", "--no-cache", "-o", "snac.accelpkg", "-q"],
+            ["convert", "snac", "--part", "decoder_zero_noise", "--no-cache", "-o", "quiet.accelpkg", "-q"],
             ["convert", "silent", "--no-cache", "-o", "silent.accelpkg", "-q"],
             ["convert", "qwen", "--no-cache", "-o", "d.accelpkg", "--shape-from", "qwen/golden.safetensors", "-q"],
             ["convert", "functions.mlpackage", "--no-cache", "-o", "f.accelpkg", "-q"],

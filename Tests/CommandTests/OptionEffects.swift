@@ -163,6 +163,10 @@ extension OptionEffect {
             ),
             ("speed", "\(speech) --phonemes ab --audio-output q [ --speed 0.5 ]"),
             ("audio-output", "\(speech) --phonemes ab --audio-output [ q / r ]"),
+            (
+                "vocoder",
+                "run o.accelpkg --prompt a --audio-output q --vocoder [ snac.accelpkg / quiet.accelpkg ]"
+            ),
             ("system", "\(answer) --temperature 0 [ --system b ]"), ("raw", "\(answer) --temperature 0 [ --raw ]"),
             ("temperature", "\(answer) [ --temperature 0 ]"), ("top-k", "\(answer) [ --top-k 1 ]"),
             ("top-p", "\(answer) [ --top-p 0 ]"), ("min-p", "\(answer) [ --min-p 1 ]"),

@@ -103,6 +103,7 @@ enum RunCommand: Command {
         "accelc run whisper-base --audio talk.wav --format srt",
         "accelc run whisper-base --audio - --vad silero-vad",
         "accelc run kokoro.accelpkg --phonemes 'həlˈoʊ' --voice heart.safetensors --audio-output hi.wav",
+        "accelc run orpheus.accelpkg --prompt 'tara: Hello.' --vocoder snac.accelpkg --audio-output hi.wav",
         "accelc run minilm.accelpkg --inputs in.safetensors --outputs out.safetensors",
         "accelc run llama.accelpkg --inputs prompt.safetensors --generate 64 --time",
         "accelc run whisper.accelpkg --inputs mel.safetensors --function encoder --outputs out.safetensors",
@@ -110,7 +111,8 @@ enum RunCommand: Command {
     static let positionals = [package]
     static let options =
         TextOptions.all + [ImageOptions.image] + SpeechOptions.all + PhonemeOptions.all + [
-            inputs, outputs, generate, stop, states, function, backend, times, time, profile, trace, packed, unchecked,
+            VocoderOptions.vocoder, inputs, outputs, generate, stop, states, function, backend, times, time, profile,
+            trace, packed, unchecked,
             RunnablePackage.compress, CacheChoice.folder, CommonOptions.json,
         ]
 
@@ -123,6 +125,7 @@ enum RunCommand: Command {
         let sound = try arguments[SpeechOptions.audio].map(SpokenInput.init)
         let images = try ImageEncodings(arguments)
         let speech = try PhonemeRun(arguments)
+        let vocoder = try VocoderRun(arguments)
         let runnable = try RunnablePackage(arguments, console)
         guard arguments.has(inputs) else {
             if !runnable.isChecked { try console.check(runnable.package, includesReport: false) }
@@ -131,6 +134,8 @@ enum RunCommand: Command {
                 try SpeechRun(model, sound, arguments, console).run()
             } else if let speech {
                 try speech.run(model, arguments, console)
+            } else if let vocoder {
+                try vocoder.run(model, arguments, console)
             } else if !images.isEmpty {
                 try images.run(model, arguments, console)
             } else {

@@ -17,7 +17,8 @@ enum PhonemeOptions {
         needs: [.option("phonemes")])
     static let output = Option(
         "audio-output", .output("FILE") { _ in .sound }, in: .output,
-        "the WAVE file to write the speech to. Its samples have 16 bits", needs: [.option("phonemes")])
+        "the WAVE file to write the speech to. Its samples have 16 bits",
+        needs: [.option("phonemes"), .option("vocoder")])
 
     static let all = [phonemes, voice, speed, output]
 }
