@@ -88,6 +88,25 @@ public final class StateMemory: Sendable {
         }
     }
 
+    /// Returns the value of a state as numbers; nil if there is no such state.
+    package func tensor(of state: FrozenProgram.State) -> HostTensor? {
+        slots.withLock { slots in
+            guard let index = slots.firstIndex(where: { $0.state == state }) else { return nil }
+            // The content is copied before something can write it.
+            return HostTensor.content(slots[index].content ?? state.initialValue)
+        }
+    }
+
+    /// Sets the value of one state.
+    /// - Throws: `RequestError` if there is no such state, or if the value has another type.
+    package func set(_ value: HostTensor, of state: FrozenProgram.State) throws {
+        guard case .float32(let floats) = value.elements,
+            value.type == TensorType(state.elementType, shape: state.shape)
+        else { return try set([value.stored(name: state.name)]) }
+        let buffer = try buffer(of: state)
+        floats.withUnsafeBytes { buffer.bytes.copyMemory(from: $0) }
+    }
+
     /// Gives states the values of a copy. States that it does not name get their initial values.
     /// - Throws: `RequestError` for one that there is no state like; then nothing has changed.
     public func restore(_ copy: [StoredTensor]) throws {
@@ -165,13 +184,19 @@ private struct StateSlot {
         state.initialValue.bytes.withBytes { buffer.bytes.copyMemory(from: $0) }
     }
 
+    /// Its content, which is valid until the memory is written; nil without memory.
+    var content: StoredTensor? { buffer.map(tensor) }
+
     func copy() -> StoredTensor? {
         buffer.map { buffer in
             let copy = ByteBuffer(count: buffer.bytes.count)
             copy.bytes.copyMemory(from: UnsafeRawBufferPointer(buffer.bytes))
-            return StoredTensor(
-                name: state.name, elementType: state.elementType, shape: state.shape, bytes: ByteView(copy))
+            return tensor(copy)
         }
+    }
+
+    private func tensor(_ buffer: ByteBuffer) -> StoredTensor {
+        StoredTensor(name: state.name, elementType: state.elementType, shape: state.shape, bytes: ByteView(buffer))
     }
 }
 

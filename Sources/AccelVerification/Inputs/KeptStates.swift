@@ -47,8 +47,13 @@ final class KeptStates {
     func state(_ name: String) throws -> HostTensor? {
         if let tensor = tensors[name] { return tensor }
         guard let location = locations[name], let file else { return nil }
-        var floats = [Float](repeating: 0, count: location.shape.count)
-        try floats.withUnsafeMutableBytes { try file.read(at: location.offset, into: $0) }
+        let count = location.shape.count
+        let floats = try [Float](unsafeUninitializedCapacity: count) { target, filled in
+            try file.read(
+                at: location.offset,
+                into: UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(target)[..<(4 * count)]))
+            filled = count
+        }
         return HostTensor(location.isHalf ? .float16(floats) : .float32(floats), location.shape)
     }
 }

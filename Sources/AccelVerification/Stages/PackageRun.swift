@@ -36,7 +36,7 @@ final class PackageRun {
         for index in states {
             let state = function.states[index]
             guard let value = try feed.state(state.name)?.converted(to: state.elementType) else { continue }
-            try session.states.set([value.stored(name: state.name)])
+            try session.states.set(value, of: state)
         }
     }
 
@@ -48,8 +48,8 @@ final class PackageRun {
         for index in uses.last[call] {
             let state = function.states[index]
             // An output of the same name is compared in its place.
-            if !outputs.contains(state.name), let value = session.states.value(of: state) {
-                try body(state.name, HostTensor.values(value))
+            if !outputs.contains(state.name), let value = session.states.tensor(of: state) {
+                try body(state.name, value.wideningRows())
             }
             session.states.discard(state)
         }
