@@ -236,10 +236,11 @@ public struct CompressionSolver {
         }
         let results = try SequentialCompression(samples, keepsStatistics: true, threads: threads).run(
             plan, stored: stored + others
-        ) {
-            weight, statistics in
-            try CompressedTensor.compressing(
-                weight.source, with: weight.choice.codec, judgedBy: statistics, threads: threads)
+        ) { weights, statistics in
+            try weights.map {
+                try CompressedTensor.compressing(
+                    $0.source, with: $0.choice.codec, judgedBy: statistics, threads: threads)
+            }
         }
         for (name, result) in results where result.tensor.codec.method == .nearest {
             chosen[name] = chosen[name]?.dataFree

@@ -65,12 +65,14 @@ public struct SequentialCompression {
     /// - Parameters:
     ///   - plan: the compression plan of all weights.
     ///   - stored: the encodings of the weights without calibration.
-    ///   - compress: compresses one weight with its statistics.
+    ///   - compress: compresses weights with the same inputs by their statistics.
     ///   - keep: takes each final encoding, and may return it in other memory, such as a mapped file.
     /// - Returns: The weights for which there were statistics, by name.
     public func run(
         _ plan: [PlannedWeight], stored: [CompressedTensor],
-        compress: (PlannedWeight, ActivationStatistics) throws -> (CompressedTensor, Distortion),
+        compress: ([PlannedWeight], ActivationStatistics) throws -> [(
+            tensor: CompressedTensor, distortion: Distortion
+        )],
         keep: (PlannedWeight, Result) throws -> CompressedTensor = { $1.tensor }
     ) throws -> [String: Result] {
         var results: [String: Result] = [:]
@@ -102,13 +104,10 @@ public struct SequentialCompression {
                         let statistics = try (step < ahead.count ? original : walk).statistics(of: first)
                     else { continue }
                     let members = group.map { walk.weights[$0] }.distinct.compactMap { wanted[$0] }
-                    let made = try compressing(members) { weight in
-                        let (tensor, distortion) = try compress(weight, statistics)
-                        var result = Result(tensor: tensor, distortion: distortion, statistics: statistics)
+                    for (weight, made) in zip(members, try compress(members, statistics)) {
+                        var result = Result(
+                            tensor: made.tensor, distortion: made.distortion, statistics: statistics)
                         if method == .gptq { try result.keep(weight, keepingStatistics: keepsStatistics, by: keep) }
-                        return result
-                    }
-                    for (weight, result) in zip(members, made) {
                         results[weight.source.name] = result
                         if method == .gptq { try walk.replace(result.tensor) } else { weighted.append(weight) }
                     }
@@ -124,16 +123,6 @@ public struct SequentialCompression {
             }
         }
         return results
-    }
-
-    /// Compresses weights with the same inputs. Processes that share the work begin with different ones.
-    private func compressing<Made>(
-        _ weights: [PlannedWeight], by compress: (PlannedWeight) throws -> Made
-    ) throws -> [Made] {
-        let first = (memory as? any SharedStatisticsMemory)?.share.number ?? 0
-        let order = weights.indices.map { ($0 + first) % weights.count }
-        let made = try order.map { (index: $0, made: try compress(weights[$0])) }
-        return made.sorted { $0.index < $1.index }.map(\.made)
     }
 
     /// Compresses all these weights without calibration after all, unless calibration clearly reduces the error of the

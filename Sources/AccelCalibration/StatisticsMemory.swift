@@ -26,6 +26,8 @@ public protocol StatisticsMemory {
 public protocol SharedStatisticsMemory: StatisticsMemory {
     /// The number of this process, from 0, and the number of all.
     var share: (number: Int, count: Int) { get }
+    /// Whether entries reach the others in milliseconds, so that small work is worth sharing.
+    var isNear: Bool { get }
     /// Returns those of some entries that a process has added.
     func present(_ entries: [String], at location: StatisticsLocation) -> Set<String>
     /// Adds an entry, of a content in parts.

@@ -59,6 +59,7 @@ final class KeptStatistics: StatisticsMemory, Sendable {
         let number, count: Int
         let check: @Sendable () throws -> Void
         var share: (number: Int, count: Int) { (number, count) }
+        var isNear: Bool { !kept.cache.hasServer }
 
         func statistics(at location: StatisticsLocation) -> ActivationStatistics? {
             kept.cache.present(statistics: [kept.key(location)]).isEmpty ? nil : kept.statistics(at: location)

@@ -215,33 +215,64 @@ struct ModelCalibration {
     ) throws -> [String: CompressedWeight] {
         // The codecs of cached results by weight, so that these are not stored again.
         var found: [String: CodecOptionValues] = [:]
-        func compress(
+        var sharedWork: [String: SharedEncodings] = [:]
+        let shared = (memory as? any SharedStatisticsMemory).flatMap { $0.isNear ? $0 : nil }
+        func known(
             _ weight: PlannedWeight, _ statistics: ActivationStatistics
-        ) throws -> (CompressedTensor, Distortion) {
-            let (digest, codec) = (statistics.digest, weight.choice.codec)
-            guard statistics.columns == weight.source.shape.columns else {
-                throw weight.source.error(
-                    "has \(weight.source.shape.columns) columns, but statistics of \(statistics.columns)")
-            }
+        ) throws -> (tensor: CompressedTensor, distortion: Distortion)? {
+            let codec = weight.choice.codec
             // With gptq, these statistics decide whether the data-free codes are better, so either result may be in the cache.
             // With weighted, the outputs of the whole model decide that later.
             for codec in codec.method == .gptq ? [codec, codec.dataFree] : [codec] {
-                if let known = try kept.stored(weight.source, codec, digest) {
-                    try progress(weight.source, true)
-                    found[weight.source.name] = known.0.codec.values
-                    return known
-                }
+                let result = try kept.stored(weight.source, codec, statistics.digest, claims: shared == nil)
+                guard let result else { continue }
+                found[weight.source.name] = result.0.codec.values
+                return result
             }
-            let (tensor, distortion) = try CompressedTensor.compressing(
-                kept.reading(weight.source, threads: threads).resident(threads: threads), with: codec,
-                judgedBy: statistics,
-                threads: threads)
-            try progress(weight.source, false)
-            return (tensor, distortion)
+            return nil
+        }
+        func work(_ weight: PlannedWeight, _ statistics: ActivationStatistics) throws -> JudgedCompression {
+            let source = try kept.reading(weight.source, threads: threads).resident(threads: threads)
+            return try JudgedCompression(source, with: weight.choice.codec, by: statistics)
+        }
+        func compress(
+            _ weights: [PlannedWeight], _ statistics: ActivationStatistics
+        ) throws -> [(tensor: CompressedTensor, distortion: Distortion)] {
+            for weight in weights where statistics.columns != weight.source.shape.columns {
+                throw weight.source.error(
+                    "has \(weight.source.shape.columns) columns, but statistics of \(statistics.columns)")
+            }
+            var results = try weights.map { weight in
+                let known = try known(weight, statistics)
+                if known != nil { try progress(weight.source, true) }
+                return known
+            }
+            let missing = results.indices.filter { results[$0] == nil }
+            if let shared, !missing.isEmpty {
+                let encodings = SharedEncodings(
+                    try missing.map { index in
+                        let weight = weights[index]
+                        let job = "\(statistics.digest) \(weight.choice.codec.values.fullRequest)"
+                        return .init(
+                            try work(weight, statistics), named: weight.source.name, job: SHA256.digest(of: job))
+                    }, in: shared)
+                let made = try encodings.encodings(threads: threads) { try known(weights[missing[$0]], statistics) }
+                for (index, result) in zip(missing, made) { results[index] = result }
+                for index in missing { sharedWork[weights[index].source.name] = encodings }
+            }
+            for index in missing {
+                if shared == nil {
+                    let work = try work(weights[index], statistics)
+                    results[index] = try work.joined([work.piece(0..<work.unitCount, threads: threads)])
+                }
+                try progress(weights[index].source, found[weights[index].source.name] != nil)
+            }
+            return results.compactMap(\.self)
         }
         func keep(_ weight: PlannedWeight, _ made: SequentialCompression.Result) throws -> CompressedTensor {
             if found[weight.source.name] == made.tensor.codec.values { return made.tensor }
             let isPlain = weight.choice.codec.method == .weighted && made.tensor.codec.method == .nearest
+            defer { sharedWork.removeValue(forKey: weight.source.name)?.remove(weight.source.name) }
             return try kept.store(
                 weight.source, made.tensor, made.distortion, isPlain ? nil : made.statistics?.digest)
         }
@@ -249,7 +280,7 @@ struct ModelCalibration {
         if samples.isEmpty {
             for weight in plan {
                 guard let known = statistics[weight.source.name] else { continue }
-                let (tensor, distortion) = try compress(weight, known)
+                let (tensor, distortion) = try compress([weight], known)[0]
                 let result = SequentialCompression.Result(tensor: tensor, distortion: distortion, statistics: known)
                 made[weight.source.name] = (try keep(weight, result), distortion)
             }

@@ -53,8 +53,10 @@ struct Digits {
             })
         let made = try SequentialCompression(samples, memory: memory, finished: finished, threads: 2).run(
             recipe.plan(for: [frozen]), stored: []
-        ) {
-            try CompressedTensor.compressing($0.source, with: $0.choice.codec, judgedBy: $1, threads: 2)
+        ) { weights, statistics in
+            try weights.map {
+                try CompressedTensor.compressing($0.source, with: $0.choice.codec, judgedBy: statistics, threads: 2)
+            }
         }
         for (name, result) in made { weights[name] = result.tensor }
         return weights

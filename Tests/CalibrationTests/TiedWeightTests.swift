@@ -26,10 +26,12 @@ struct TiedWeightTests {
         var drifts: [Bool] = []
         let made = try SequentialCompression([samples], finished: finished, threads: 2).run(
             recipe.plan(for: [frozen]), stored: []
-        ) {
-            names.append($0.source.name)
-            drifts.append(!$1.drift.isEmpty)
-            return try CompressedTensor.compressing($0.source, with: $0.choice.codec, given: $1, threads: 2)
+        ) { weights, statistics in
+            names += weights.map(\.source.name)
+            drifts += weights.map { _ in !statistics.drift.isEmpty }
+            return try weights.map {
+                try CompressedTensor.compressing($0.source, with: $0.choice.codec, given: statistics, threads: 2)
+            }
         }
         #expect(names.first?.contains("embed_tokens") == true && Set(names).count == names.count)
         #expect(names.count == made.count && drifts.first == false && drifts.dropFirst().allSatisfy(\.self))

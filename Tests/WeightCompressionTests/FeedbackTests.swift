@@ -405,4 +405,40 @@ struct FeedbackTests {
         ).tensor
         #expect(codec.violation(0..<16, of: weight, source: source) != nil)
     }
+
+    @Test(
+        "a weight in pieces, made anywhere and read again, is that of one process; damaged pieces are none",
+        arguments: schemes)
+    func pieces(scheme: String) throws {
+        let (rows, columns) = (2000, 320)
+        let source = StoredTensor(
+            name: "w", floats: OddTensor.normal(rows * columns, seed: 4), shape: [rows, columns])
+        let known = try SampleInputs(400, columns: columns, seed: 5).statistics()
+        for held in [[], SampleInputs(40, columns: columns, seed: 5).vectors.flatMap { $0 }] {
+            let statistics = ActivationStatistics(
+                columns: columns, count: 400, moments: known.moments, heldOut: HeldOutVectors(vectors: held))
+            let codec = try Codecs.codec(scheme).using(.gptq)
+            let whole = try CompressedTensor.compressing(source, with: codec, judgedBy: statistics, threads: 2)
+            let work = try JudgedCompression(source, with: codec, by: statistics)
+            let middle = work.unitCount / 2
+            let ranges = [0..<middle, middle..<work.unitCount].filter { !$0.isEmpty }
+            let contents = try ranges.map { range in
+                ByteView(try work.piece(range, threads: 1).content.flatMap { $0.withBytes(Array.init) })
+            }
+            let pieces = try zip(ranges, contents).map { try #require(work.piece($0, from: $1)) }
+            let joined = try work.joined(pieces)
+            #expect(joined.tensor.sections == whole.tensor.sections && joined.distortion == whole.distortion)
+            #expect(joined.tensor.codec.specification == whole.tensor.codec.specification)
+            let (range, content) = (ranges[0], contents[0])
+            #expect(work.piece(range, from: content[0..<content.count - 1]) == nil)
+            #expect(work.piece(range, from: content[0..<7]) == nil)
+            var bytes = content.withBytes(Array.init)
+            bytes[15] = 0xff
+            #expect(work.piece(range, from: ByteView(bytes)) == nil)
+            if pieces.count > 1 {
+                #expect(throws: FormatError.self) { try work.joined([pieces[1], pieces[0]]) }
+                #expect(throws: FormatError.self) { try work.joined([pieces[0]]) }
+            }
+        }
+    }
 }

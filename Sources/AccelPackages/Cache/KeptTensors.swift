@@ -117,9 +117,11 @@ public final class KeptTensors: Sendable {
     }
 
     /// Returns a cached encoding with its error; nil if there is none, and then the weight is claimed.
-    /// - Parameter statistics: the digest of the activation statistics that the codec gets.
+    /// - Parameters:
+    ///   - statistics: the digest of the activation statistics that the codec gets.
+    ///   - claims: false where processes make a weight together.
     public func stored(
-        _ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?
+        _ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?, claims isClaimed: Bool = true
     ) throws -> (CompressedTensor, Distortion)? {
         guard comparison == nil, let cache, let key = key(source, codec, statistics) else { return nil }
         func find() -> (CompressedTensor, Distortion)? {
@@ -137,6 +139,7 @@ public final class KeptTensors: Sendable {
             cache.fetch([key])
         }
         if let found = find() { return found }
+        guard isClaimed else { return nil }
         let isFree = claims.withLock(\.isEmpty)
         guard let claim = isFree ? cache.claim(key) : cache.claimIfFree(key) else { return nil }
         // The previous holder of the claim may have stored the tensor.

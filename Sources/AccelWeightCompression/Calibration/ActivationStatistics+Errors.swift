@@ -5,31 +5,15 @@ extension ActivationStatistics {
     /// Returns the squared error of a compressed weight's outputs for the held-out vectors, against the outputs of the
     /// original model. The result has the same bits for any number of threads.
     public func heldOutError(of stored: CompressedTensor, from source: StoredTensor, threads: Int) throws -> Double {
-        let count = heldOut.vectors.count / max(columns, 1)
-        let panels = VectorPanels(heldOut.vectors, columns: columns)
-        let drifts = heldOut.drifts.isEmpty ? nil : VectorPanels(heldOut.drifts, columns: columns)
-        return try sum(over: stored, from: source, threads: threads) { errors, original, rows in
-            var sum = 0.0
-            for panel in 0..<panels.count {
-                let made = panels.products(errors, rows: rows, panel: panel)
-                let missing = drifts?.products(original, rows: rows, panel: panel)
-                let wide = min(VectorPanels.width, count - panel * VectorPanels.width)
-                for row in 0..<rows {
-                    for slot in row * VectorPanels.width..<row * VectorPanels.width + wide {
-                        let error = Double(made[slot]) - Double(missing?[slot] ?? 0)
-                        sum += error * error
-                    }
-                }
-            }
-            return sum
-        }
+        let errors = HeldOutErrors(self)
+        return try Self.sum(over: stored, from: source, threads: threads) { errors.sum($0, original: $1, rows: $2) }
     }
 
     /// Returns the mean squared error of a compressed weight's outputs over all vectors except the held-out ones,
     /// without the drift. The result has the same bits for any number of threads.
     public func meanError(of stored: CompressedTensor, from source: StoredTensor, threads: Int) throws -> Double {
         let panels = VectorPanels(moments, columns: columns)
-        return try sum(over: stored, from: source, threads: threads) { errors, _, rows in
+        return try Self.sum(over: stored, from: source, threads: threads) { errors, _, rows in
             var sum = 0.0
             for panel in 0..<panels.count {
                 let first = panel * VectorPanels.width
@@ -47,22 +31,31 @@ extension ActivationStatistics {
     }
 
     /// Returns the sum of `body` over blocks of rows; `body` gets the errors of the weights and their original values.
-    private func sum(
+    private static func sum(
         over stored: CompressedTensor, from source: StoredTensor, threads: Int,
         _ body: @Sendable (_ errors: [Float], _ original: [Float], _ rows: Int) -> Double
     ) throws -> Double {
-        let rowsAtOnce = 64
         let pieces = (source.shape.rows + rowsAtOnce - 1) / rowsAtOnce
         return try Parallel.map(pieces, threads: threads) { piece in
             let rows = piece * rowsAtOnce..<min((piece + 1) * rowsAtOnce, source.shape.rows)
-            let elements = source.elements(ofRows: rows)
-            var original = [Float](repeating: 0, count: elements.count)
-            var errors = original
-            original.withUnsafeMutableBufferPointer { source.readFloats(elements, into: $0) }
-            errors.withUnsafeMutableBufferPointer { stored.codec.decode(rows, of: stored, into: $0) }
-            for index in errors.indices { errors[index] -= original[index] }
+            let (errors, original) = errors(of: stored, from: source, rows: rows)
             return body(errors, original, rows.count)
         }.reduce(0, +)
+    }
+
+    fileprivate static let rowsAtOnce = 64
+
+    /// Returns the errors of some rows of a weight, and their original values.
+    fileprivate static func errors(
+        of stored: CompressedTensor, from source: StoredTensor, rows: Range<Int>
+    ) -> (errors: [Float], original: [Float]) {
+        let elements = source.elements(ofRows: rows)
+        var original = [Float](repeating: 0, count: elements.count)
+        var errors = original
+        original.withUnsafeMutableBufferPointer { source.readFloats(elements, into: $0) }
+        errors.withUnsafeMutableBufferPointer { stored.codec.decode(rows, of: stored, into: $0) }
+        for index in errors.indices { errors[index] -= original[index] }
+        return (errors, original)
     }
 
     /// Returns the statistics of the same vectors with their elements multiplied by powers of two.
@@ -79,6 +72,46 @@ extension ActivationStatistics {
             columns: columns, count: count, moments: scaled(moments, by: products), drift: scaled(drift, by: products),
             heldOut: HeldOutVectors(
                 vectors: scaled(heldOut.vectors, by: lines), drifts: scaled(heldOut.drifts, by: lines)))
+    }
+}
+
+/// The squared errors of a weight's outputs for held-out vectors, against the outputs of the original model.
+struct HeldOutErrors: Sendable {
+    private let count: Int
+    private let panels: VectorPanels
+    private let drifts: VectorPanels?
+
+    init(_ statistics: ActivationStatistics) {
+        let (held, columns) = (statistics.heldOut, statistics.columns)
+        count = held.vectors.count / max(columns, 1)
+        panels = VectorPanels(held.vectors, columns: columns)
+        drifts = held.drifts.isEmpty ? nil : VectorPanels(held.drifts, columns: columns)
+    }
+
+    /// Returns the sum for some rows of a weight.
+    func sum(of stored: CompressedTensor, from source: StoredTensor, rows: Range<Int>) -> Double {
+        stride(from: rows.lowerBound, to: rows.upperBound, by: ActivationStatistics.rowsAtOnce).reduce(0) {
+            sum, start in
+            let part = start..<min(start + ActivationStatistics.rowsAtOnce, rows.upperBound)
+            let (errors, original) = ActivationStatistics.errors(of: stored, from: source, rows: part)
+            return sum + self.sum(errors, original: original, rows: part.count)
+        }
+    }
+
+    fileprivate func sum(_ errors: [Float], original: [Float], rows: Int) -> Double {
+        var sum = 0.0
+        for panel in 0..<panels.count {
+            let made = panels.products(errors, rows: rows, panel: panel)
+            let missing = drifts?.products(original, rows: rows, panel: panel)
+            let wide = min(VectorPanels.width, count - panel * VectorPanels.width)
+            for row in 0..<rows {
+                for slot in row * VectorPanels.width..<row * VectorPanels.width + wide {
+                    let error = Double(made[slot]) - Double(missing?[slot] ?? 0)
+                    sum += error * error
+                }
+            }
+        }
+        return sum
     }
 }
 
