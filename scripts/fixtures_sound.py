@@ -4,8 +4,8 @@ usage: fixtures_sound.py       (wants numpy, scipy, torch, transformers, safeten
 - `*.wav`, `*.aiff`, `*.aifc`: the same 9 frames of two channels in each encoding; `samples.safetensors` has them as floats.
 - `spectra.safetensors`: squared magnitudes of torch.stft, centred and with a periodic Hann window of float32, for odd sizes too.
 - `resampled.safetensors`: the formula of torchaudio's `sinc_interp_kaiser` with the parameters of "kaiser_best", in float64.
-- `features.safetensors`: WhisperFeatureExtractor's of a sound in 30 s, the beginning and the rest, which is the same everywhere; and
-  Wav2Vec2FeatureExtractor's values.
+- `features.safetensors`: WhisperFeatureExtractor's of a sound in 30 s, the beginning and the rest, which is the same everywhere;
+  Wav2Vec2FeatureExtractor's values; and ParakeetFeatureExtractor's of the sound, frame by frame.
 """
 
 import aifc
@@ -19,7 +19,7 @@ import safetensors.numpy
 import scipy.io.wavfile
 import scipy.signal
 import torch
-from transformers import Wav2Vec2FeatureExtractor, WhisperFeatureExtractor
+from transformers import ParakeetFeatureExtractor, Wav2Vec2FeatureExtractor, WhisperFeatureExtractor
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures" / "sound"
 RATE = 16000
@@ -114,6 +114,11 @@ def features():
     for name, normal in (("plain", False), ("normal", True)):
         extractor = Wav2Vec2FeatureExtractor(do_normalize=normal)
         tensors[f"wav2vec2.{name}"] = extractor(signal[:1600], sampling_rate=RATE, return_tensors="np").input_values[0]
+    # A length that no hop divides; the last frame is padding.
+    for bands, count in ((16, 4000), (80, 9600), (128, 9475)):
+        made = ParakeetFeatureExtractor(feature_size=bands)(signal[:count], sampling_rate=RATE, return_tensors="np")
+        assert made.attention_mask[0].tolist() == [True] * (count // 160) + [False]
+        tensors[f"parakeet{bands}"] = numpy.ascontiguousarray(made.input_features[0][:-1])
     safetensors.numpy.save_file(tensors, FOLDER / "features.safetensors")
 
 

@@ -2,22 +2,47 @@ import AccelPlatform
 
 /// The short-time Fourier transform of a real signal.
 package struct Spectrogram: Sendable {
+    /// The signal beyond its ends.
+    package enum Edge: Sendable {
+        /// Reflected at the first and the last sample, which are not repeated.
+        case reflected
+        /// Silence.
+        case zero
+    }
     /// The samples of a frame, and the distance between two frames.
     package let frameLength, hop: Int
     private let window: [Float]
+    private let edge: Edge
     private let transform: RealTransform
 
-    /// Creates a transform with Hann windows. Numbers below 1 count as 1.
+    /// Creates a transform with periodic Hann windows over a signal that is reflected at its ends. Numbers below 1 count as 1.
     package init(frameLength: Int, hop: Int) {
-        (self.frameLength, self.hop) = (max(frameLength, 1), max(hop, 1))
+        (self.frameLength, self.hop, edge) = (max(frameLength, 1), max(hop, 1), .reflected)
         window = Self.hann(self.frameLength)
+        transform = RealTransform(self.frameLength)
+    }
+
+    /// Creates a transform of frames under a symmetric Hann window in their middle, with silence beyond the ends of the signal. Numbers below 1
+    /// count as 1, and a window longer than the frame as the frame's length.
+    package init(frameLength: Int, windowLength: Int, hop: Int) {
+        (self.frameLength, self.hop, edge) = (max(frameLength, 1), max(hop, 1), .zero)
+        let count = min(max(windowLength, 1), self.frameLength)
+        // The symmetric window of n samples begins as the periodic one of n - 1, and ends with its first sample.
+        let own: [Float] = count == 1 ? [1] : Self.hann(count - 1, samples: count)
+        let before = (self.frameLength - count) / 2
+        let after = self.frameLength - count - before
+        window = [Float](repeating: 0, count: before) + own + [Float](repeating: 0, count: after)
         transform = RealTransform(self.frameLength)
     }
 
     /// The periodic Hann window (Harris 1978); that of one sample is 1, as torch has it.
     private static func hann(_ count: Int) -> [Float] {
         guard count > 1 else { return [Float](repeating: 1, count: count) }
-        return (0..<count).map { Float(0.5 - 0.5 * cos(2 * Double.pi * Double($0) / Double(count))) }
+        return hann(count, samples: count)
+    }
+
+    private static func hann(_ period: Int, samples: Int) -> [Float] {
+        (0..<samples).map { Float(0.5 - 0.5 * cos(2 * Double.pi * Double($0) / Double(period))) }
     }
 
     /// The number of frequencies of a frame, from 0 to the Nyquist frequency.
@@ -27,7 +52,7 @@ package struct Spectrogram: Sendable {
     package func frameCount(_ samples: Int) -> Int { samples / hop + 1 }
 
     /// Calls `body` with eight frames at a time. Each is centred on a sample that is a multiple of the hop; beyond its ends the signal is
-    /// reflected, as torch's and librosa's `stft` do it with `center`.
+    /// reflected or silent, as torch's and librosa's `stft` do it with `center`.
     /// - Parameters:
     ///   - samples: the signal.
     ///   - frames: those that are wanted.
@@ -47,7 +72,11 @@ package struct Spectrogram: Sendable {
                         let place = start + index
                         let lanes = Self.lanes { lane in
                             let index = place + lane * hop
-                            return samples[isInside ? index : Self.reflected(index, samples.count)]
+                            if isInside { return samples[index] }
+                            switch edge {
+                            case .reflected: return samples[Self.reflected(index, samples.count)]
+                            case .zero: return samples.indices.contains(index) ? samples[index] : 0
+                            }
                         }
                         return lanes * window[index]
                     } _: { frequency, real, imaginary in

@@ -7,6 +7,8 @@ public struct AudioFeatures: Sendable {
     public enum Kind: Sendable {
         /// Mel bands in windows of this many samples (WhisperFeatureExtractor).
         case logMel(LogMelSpectrogram, windowSamples: Int)
+        /// Mel bands that are normalised over the sound (ParakeetFeatureExtractor).
+        case normalisedLogMel(NormalisedLogMel)
         /// The samples themselves, or with a mean of 0 and a variance of 1 (Wav2Vec2FeatureExtractor).
         case samples(isNormalised: Bool)
     }
@@ -45,11 +47,33 @@ public struct AudioFeatures: Sendable {
                 frameLength: try integer("n_fft", in: 2...65536, default: 400),
                 hop: try integer("hop_length", in: 1...65536, default: 160))
             self.init(.logMel(features, windowSamples: seconds * rate), sampleRate: rate)
+        case "ParakeetFeatureExtractor":
+            self.init(.normalisedLogMel(try Self.parakeet(settings, rate)), sampleRate: rate)
         case "Wav2Vec2FeatureExtractor":
             let normal = settings["do_normalize"]
             self.init(.samples(isNormalised: try normal.exists ? normal.bool() : true), sampleRate: rate)
         default: return nil
         }
+    }
+
+    /// Reads the settings of ParakeetFeatureExtractor.
+    private static func parakeet(_ settings: JSONField, _ rate: Int) throws -> NormalisedLogMel {
+        func integer(_ name: String, in range: ClosedRange<Int>, default usual: Int) throws -> Int {
+            try settings[name].exists ? settings[name].int(in: range) : usual
+        }
+        if settings["padding_value"].exists, try settings["padding_value"].double() != 0 {
+            throw settings["padding_value"].error("only 0 is supported")
+        }
+        let length = try integer("n_fft", in: 2...65536, default: 512)
+        guard length % 2 == 0 else { throw settings["n_fft"].error("expected an even number, found \(length)") }
+        // Without an emphasis the field is null.
+        let emphasis = settings["preemphasis"]
+        let factor: Double = try emphasis.exists ? emphasis.double() : emphasis.value == nil ? 0.97 : 0
+        guard (0...1).contains(factor) else { throw emphasis.error("\(factor) is outside of 0...1") }
+        return NormalisedLogMel(
+            bandCount: try integer("feature_size", in: 1...4096, default: 80), sampleRate: rate,
+            transformLength: length, windowLength: try integer("win_length", in: 1...length, default: min(400, length)),
+            hop: try integer("hop_length", in: 1...65536, default: 160), preemphasis: Float(factor))
     }
 
     /// Returns the samples of a sound as the model takes them: one channel, at the model's rate.

@@ -67,6 +67,37 @@ struct AudioFeaturesTests {
         #expect(error?.location == .field(name))
     }
 
+    @Test("Parakeet's settings, and the defaults of its class")
+    func parakeet() throws {
+        let usual = try #require(try features(#"{"feature_extractor_type": "ParakeetFeatureExtractor"}"#))
+        guard case .normalisedLogMel(let extractor) = usual.kind else {
+            Issue.record("no normalised features")
+            return
+        }
+        #expect(extractor.bandCount == 80 && extractor.hop == 160 && extractor.sampleRate == 16000)
+        #expect(extractor.windowLength == 400 && extractor.preemphasis == 0.97)
+        let other = try features(
+            #"{"feature_extractor_type": "ParakeetFeatureExtractor", "feature_size": 128, "win_length": 320, "preemphasis": null}"#
+        )
+        guard case .normalisedLogMel(let extractor)? = other?.kind else {
+            Issue.record("no normalised features")
+            return
+        }
+        #expect(extractor.bandCount == 128 && extractor.windowLength == 320 && extractor.preemphasis == 0)
+    }
+
+    @Test(
+        "A field of Parakeet's settings of another type or range is named",
+        arguments: [
+            ("feature_size", "0"), ("n_fft", "511"), ("win_length", "513"), ("hop_length", "\"160\""),
+            ("preemphasis", "1.5"), ("preemphasis", "true"), ("padding_value", "1"), ("sampling_rate", "1"),
+        ])
+    func wrongParakeet(_ name: String, _ value: String) throws {
+        let text = #"{"feature_extractor_type": "ParakeetFeatureExtractor", "\#(name)": \#(value)}"#
+        let error = #expect(throws: FormatError.self) { _ = try features(text) }
+        #expect(error?.location == .field(name))
+    }
+
     @Test("Samples are normalised as by Wav2Vec2FeatureExtractor")
     func normalised() throws {
         let file = try SafetensorsFile(Fixtures.path("sound/features.safetensors"))

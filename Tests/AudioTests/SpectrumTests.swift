@@ -135,6 +135,36 @@ struct SpectrumTests {
         #expect(made.window(2999..<3001)[1] == 0)
     }
 
+    @Test("The features are ParakeetFeatureExtractor's", arguments: [(16, 4000), (80, 9600), (128, 9475)])
+    func parakeet(_ bands: Int, _ count: Int) throws {
+        let file = try SafetensorsFile(Fixtures.path("sound/features.safetensors"))
+        let signal = try #require(file["signal"]).integers().prefix(count).map { Float($0) / 32768 }
+        let golden = try #require(file["parakeet\(bands)"])
+        let extractor = NormalisedLogMel(bandCount: bands)
+        #expect(golden.shape.dimensions == [extractor.frameCount(count), bands])
+        let (made, expected) = (extractor.features(of: signal), golden.floats())
+        // Ten times the noise of float32.
+        #expect(distance(made, expected) < 2e-4)
+        let mean = zip(made, expected).reduce(0.0) { $0 + Double(abs($1.0 - $1.1)) } / Double(made.count)
+        #expect(mean < 5e-6)
+        // Another window, transform, emphasis or edge is noticed.
+        for other in [
+            NormalisedLogMel(bandCount: bands, windowLength: 398),
+            NormalisedLogMel(bandCount: bands, transformLength: 510),
+            NormalisedLogMel(bandCount: bands, preemphasis: 0.96),
+        ] {
+            #expect(distance(other.features(of: signal), expected) > 4e-3)
+        }
+    }
+
+    @Test("Normalised features of few samples, and of silence, are finite")
+    func shortNormalised() {
+        let extractor = NormalisedLogMel()
+        #expect(extractor.features(of: []).isEmpty && extractor.features(of: [0.1]).isEmpty)
+        #expect(extractor.features(of: [Float](repeating: 0.1, count: 160)) == [Float](repeating: 0, count: 80))
+        #expect(extractor.features(of: [Float](repeating: 0, count: 1600)) == [Float](repeating: 0, count: 800))
+    }
+
     @Test("Sounds shorter than a frame have features")
     func short() {
         let extractor = LogMelSpectrogram()
