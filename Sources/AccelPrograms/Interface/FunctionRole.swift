@@ -26,6 +26,10 @@ public struct FunctionRole: RawRepresentable, Hashable, Sendable, CustomStringCo
     public static let fillMask = FunctionRole(rawValue: "fill-mask")
     /// Computes character scores for each time frame of audio.
     public static let transcribe = FunctionRole(rawValue: "transcribe")
+    /// Computes the state of a transducer's predictor after a token.
+    public static let predict = FunctionRole(rawValue: "predict")
+    /// Computes a transducer's scores of tokens from one state of the encoder and that of the predictor.
+    public static let join = FunctionRole(rawValue: "join")
     /// Computes similarity scores of images and texts.
     public static let match = FunctionRole(rawValue: "match")
     /// Computes the probability of an event in audio, such as speech.
@@ -41,7 +45,7 @@ public struct FunctionRole: RawRepresentable, Hashable, Sendable, CustomStringCo
 
     /// Every role of a frozen function.
     public static let all: [FunctionRole] = [
-        .opaque, .prefill, .step, .encode, .crossKeysAndValues, .align, .classify, .fillMask, .transcribe, .match,
-        .detect, .synthesise, .excite, .vocoder, .block,
+        .opaque, .prefill, .step, .encode, .crossKeysAndValues, .align, .classify, .fillMask, .transcribe,
+        .predict, .join, .match, .detect, .synthesise, .excite, .vocoder, .block,
     ]
 }

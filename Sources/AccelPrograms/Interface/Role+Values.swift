@@ -36,6 +36,8 @@ extension Role {
         case texts
         /// The texts of a group, of which one is chosen.
         case choices
+        /// The durations of a token, in frames.
+        case durations
     }
     /// The keys or the values of an attention layer.
     public enum AttentionHalf: String, Sendable {
@@ -91,15 +93,19 @@ extension Role {
     }
     /// Audio samples: F32[batch, samples] or F32[batch, 1, samples], at `rate` Hz.
     public static func audio(rate: Int) -> Role { Role(.audio, ["rate": .integer(rate)]) }
-    /// Log-mel features: F32[batch, bands, frames].
-    public static func melFeatures(_ parameters: MelParameters) -> Role {
-        Role(
+    /// Log-mel features: F32[batch, bands, frames], or F32[batch, frames, bands].
+    /// - Parameter bandAxis: the axis of the bands, 1 or 2.
+    public static func melFeatures(_ parameters: MelParameters, bandAxis: Int = 1) -> Role {
+        let axis: [String: Parameter] = bandAxis == 1 ? [:] : ["axis": .integer(bandAxis)]
+        return Role(
             .melFeatures,
-            [
+            axis.merging([
                 "bands": .integer(parameters.bands), "rate": .integer(parameters.rate),
                 "window": .integer(parameters.window), "hop": .integer(parameters.hop),
-            ])
+            ]) { $1 })
     }
+    /// The axis of the bands of log-mel features; nil for other roles.
+    package var bandAxis: Int? { kind == .melFeatures ? integer("axis") ?? 1 : nil }
     /// Random numbers that the caller draws: F32[...].
     public static func noise(_ distribution: Distribution) -> Role {
         Role(.noise, ["distribution": .word(distribution.rawValue)])

@@ -62,7 +62,7 @@ public struct RoleRule: Sendable {
         RoleRule(.audio, [.input, .output], .float32, 2...3, ["rate": .integer]),
         RoleRule(
             .melFeatures, [.input], .float32, 3...3,
-            ["bands": .integer, "rate": .integer, "window": .integer, "hop": .integer]),
+            ["bands": .integer, "rate": .integer, "window": .integer, "hop": .integer], optional: ["axis": .integer]),
         RoleRule(.noise, [.input], .float32, 1...8, ["distribution": .word(["normal", "uniform"])]),
         RoleRule(.codes, [.input], .int64, 2...2, ["count": .integer]),
         RoleRule(.validLength, [.input], .int64, 1...1, ["input": .word([]), "axis": .integer]),
@@ -71,7 +71,7 @@ public struct RoleRule: Sendable {
         RoleRule(.energy, [.input, .output], .float32, 2...2),
         RoleRule(
             .logits, [.output], .float32, 2...3, positions: 1,
-            ["over": .word(["vocabulary", "labels", "texts", "positions", "choices"])],
+            ["over": .word(["vocabulary", "labels", "texts", "positions", "choices", "durations"])],
             optional: ["positions": .word(["last"])]),
         RoleRule(.hiddenStates, [.input, .output], .float32, 3...3, positions: 1),
         RoleRule(.pooled, [.output], .float32, 2...2),
