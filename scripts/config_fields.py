@@ -19,12 +19,12 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "Sources/AccelModelFamilies/Configuration/ConfigurationClassTable.swift"
-TYPES = """bert camembert clip clip_text_model clip_vision_model distilbert gemma gemma3_text gpt2 hubert llama mistral modernbert mpnet phi3 qwen2
-qwen3 roberta siglip siglip_vision_model vit wav2vec2 whisper xlm-roberta""".split()
+TYPES = """bert camembert clip clip_text_model clip_vision_model distilbert gemma gemma3_text gpt2 hubert llama mistral modernbert mpnet
+parakeet_ctc parakeet_encoder parakeet_rnnt parakeet_tdt phi3 qwen2 qwen3 roberta siglip siglip_vision_model vit wav2vec2 whisper xlm-roberta""".split()
 READ = re.compile(r"""(?:\bconfig|_config)\.([a-z_]\w*)|getattr\(\s*(?:self\.)?\w*config\w*,\s*["'](\w+)["']""")
 MEMBER = re.compile(r"""(?:rope_parameters|rope_parameters_dict|rope_scaling|params)(?:\.get\(|\.pop\(|\[|\.setdefault\(\s*)["'](\w+)["']""")
 # Methods and properties, which no file holds.
-NOT_FIELDS = re.compile(r"^(to_\w+|from_\w+|save_\w+|update|get_\w+|copy|sub_configs|base_config_key|_\w+|convert_\w+|validate\w*|standardize\w*|ignore_\w+|json|default_theta)$")
+NOT_FIELDS = re.compile(r"^(to_\w+|from_\w+|save_\w+|update|get|get_\w+|copy|sub_configs|base_config_key|_\w+|convert_\w+|validate\w*|standardize\w*|ignore_\w+|json|default_theta)$")
 
 
 def read_fields(module):

@@ -35,6 +35,7 @@ FAMILIES = {
     "Whisper": ["whisper_small"],
     "wav2vec 2.0": ["wav2vec2_odd"],
     "HuBERT": ["hubert_stable"],
+    "Parakeet": ["parakeet_ctc", "parakeet_encoder"],
     "SNAC": ["snac_chunks", "snac_windows"],
     "Kokoro": ["kokoro_small"],
     "Silero VAD": ["silero_vad_real"],

@@ -17,6 +17,8 @@ public enum Families {
         Mistral.self,
         ModernBert.self,
         MPNet.self,
+        Parakeet.self,
+        ParakeetTransducer.self,
         Phi3.self,
         Qwen2.self,
         Qwen3.self,

@@ -96,7 +96,8 @@ struct ConfigurationLawTests {
         "bert_base", "bert_mlm", "distilbert_seqcls", "roberta_model", "mpnet_model", "modernbert_seqcls", "llama_yarn",
         "llama_llama3", "mistral_window", "qwen2_window", "qwen3_small", "phi3_long", "gemma_early", "gemma3_old",
         "whisper_small", "wav2vec2_odd", "hubert_stable", "hubert_labels", "snac_windows", "kokoro_small",
-        "phonemes_kokoro", "vit_leftover", "vit_tall",
+        "phonemes_kokoro", "parakeet_ctc", "parakeet_encoder", "parakeet_tdt", "parakeet_rnnt",
+        "vit_leftover", "vit_tall",
         "clip_end", "cliptext_projected", "clipvision_plain", "siglip_both", "siglip_headless",
     ]
 
@@ -147,6 +148,9 @@ struct ConfigurationLawTests {
         Explained(
             paths: ["n_token"], reason: "the checkpoint has no text side",
             holds: { !$0.storedParts.contains("text_encoder") }),
+        Explained(
+            paths: ["durations"], reason: "how many there are counts, and the search for tokens reads them",
+            holds: { $0.architecture == "ParakeetForTDT" }),
         Explained(paths: ["use_sliding_window"], reason: "no layer has a window"),
         Explained(
             paths: ["rope_parameters.original_max_position_embeddings"],

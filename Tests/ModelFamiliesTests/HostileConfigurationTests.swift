@@ -24,7 +24,7 @@ struct HostileConfigurationTests {
         "mistral_window", "qwen2_window", "qwen3_small", "phi3_long", "gemma_early", "gemma3_old", "whisper_small",
         "wav2vec2_odd", "hubert_stable", "snac_windows", "kokoro_small", "vit_leftover", "clip_end",
         "cliptext_projected",
-        "clipvision_plain", "siglip_both",
+        "clipvision_plain", "siglip_both", "parakeet_ctc", "parakeet_encoder", "parakeet_tdt",
     ]
     private static let values: [JSON] = [
         .integer(.max), .integer(1 << 40), 1_000_000_000, 0, -1, .number(1e300), "x", [], [1, -1], [:], .null,

@@ -130,6 +130,8 @@ struct UnusedTensorTests {
                 "feature_extractor.weight",
             ]
         ), ("hubert_stable", ["final_proj.weight", "label_embs_concat"]),
+        ("parakeet_ctc", ["encoder.layers.0.conv.norm.num_batches_tracked"]),
+        ("parakeet_encoder", ["ctc_head.weight", "layers.0.conv.norm.num_batches_tracked"]),
         ("vit_tall", ["vit.embeddings.mask_token", "classifier.weight", "decoder.0.weight"]),
         ("clip_end", ["text_model.embeddings.position_ids", "vision_model.embeddings.position_ids"]),
         (
@@ -163,6 +165,7 @@ struct UnusedTensorTests {
             ("bert_mlm", "cls.predictions.extra"), ("bert_seqcls", "classifier.extra"), ("bert_base", "pooler.extra"),
             ("roberta_mlm", "lm_head.extra"), ("modernbert_mlm", "decoder.extra"),
             ("distilbert_mlm", "vocab_transform.x"),
+            ("parakeet_ctc", "ctc_head.extra"), ("parakeet_tdt", "joint.extra"),
             ("kokoro_small", "decoder.generator.extra"), ("siglip_both", "vision_model.extra"),
             ("llama_llama3", "model.layers.7.mlp.up_proj.weight"),
         ])

@@ -156,7 +156,7 @@ struct RunCostTests {
     /// Of several kinds: encoders, decoders with a prefill and a step function, vision, speech, and audio codecs.
     static let families = [
         "bert_base", "qwen3_small", "whisper_small", "vit_tall", "wav2vec2_odd", "snac_plain", "kokoro_small",
-        "gemma3_old", "siglip_both",
+        "gemma3_old", "siglip_both", "parakeet_ctc",
     ]
 
     @Test(

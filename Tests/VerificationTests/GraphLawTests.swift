@@ -27,6 +27,8 @@ struct GraphLawTests {
             Case(fixture: "clip_end", shapes: ["batch=1,sequence=4"]),
             Case(fixture: "siglip_both", shapes: ["batch=1,sequence=7"]),
             Case(fixture: "wav2vec2_odd", shapes: ["batch=1,samples=400"]),
+            Case(fixture: "parakeet_ctc", shapes: ["batch=1,frames=20"]),
+            Case(fixture: "parakeet_tdt", shapes: ["batch=1,frames=20"]),
             Case(fixture: "kokoro_small", shapes: ["batch=1,asr_frames=4,frames=8"]),
             Case(fixture: "snac_plain", shapes: ["batch=1,frames=4"]),
         ]

@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import cases
 import fixtures_decoders
+import fixtures_parakeet
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -57,8 +58,8 @@ class Transformers:
         name = json.loads((folder / "config.json").read_text())["architectures"][0]
         kind = getattr(transformers, name)
         self.case = case
-        # ModernBERT's eager attention gives rows of padding other values.
-        known = ["sdpa"] if name.startswith("ModernBert") else ["eager", "sdpa"] if kind._supports_sdpa else ["eager"]
+        # ModernBERT's and Parakeet's eager attention gives rows of padding other values, or none in float64.
+        known = ["sdpa"] if name.startswith(("ModernBert", "Parakeet")) else ["eager", "sdpa"] if kind._supports_sdpa else ["eager"]
         models = {way: kind.from_pretrained(folder, dtype=torch.float32, attn_implementation=way).eval() for way in known}
         self.models = {way: models.get(way, models[known[0]]) for way in ("eager", "sdpa")}
         self.wide = copy.deepcopy(models[known[0]]).double()
@@ -73,6 +74,8 @@ class Transformers:
         return dict(mode="cls" if pooling["pooling_mode_cls_token"] else "mean", normalise="Normalize" in modules)
 
     def run(self, model, inputs):
+        if self.case["family"] == "parakeet" and "decoder_input_ids" in inputs:
+            return fixtures_parakeet.parts(model, inputs)
         if "decoder_input_ids" in inputs:
             fixtures_decoders.KV_LENGTH = self.case["kv_len"]
             return fixtures_decoders.speech(model, inputs["input_features"], inputs["decoder_input_ids"], self.case["prefill"])
