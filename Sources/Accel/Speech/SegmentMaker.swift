@@ -19,7 +19,12 @@ extension AccelModel {
     /// - Parameter sound: nil if all sound comes later (`hear`).
     /// - Throws: as `transcribe(_:_:)`.
     func segmentMaker(_ sound: Sound?, _ options: TranscriptionOptions) throws(AccelError) -> any SegmentMaker {
-        if let functions = CTCFunctions(self) { return try CTCTranscriber(self, functions, sound, options) }
+        if let functions = CTCFunctions(self) {
+            return try FrameTranscriber(self, try CTCReader(functions, of: self), sound, options)
+        }
+        if let functions = TransducerFunctions(self) {
+            return try FrameTranscriber(self, try TransducerReader(functions, of: self), sound, options)
+        }
         return try Transcriber(self, sound, options)
     }
 }

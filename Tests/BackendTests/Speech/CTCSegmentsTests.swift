@@ -72,4 +72,64 @@ struct CTCSegmentsTests {
         #expect(throws: FormatError.self) { try vocabulary("{}", #"{"eng": {"<pad>": 0}}"#) }
         #expect(throws: FormatError.self) { try vocabulary("{}", #"{"<pad>": -1}"#) }
     }
+
+    // MARK: - Pieces of words
+
+    /// A tokenizer of the pieces `▁`, `▁a`, `b`, `c` and `.`, and the blank, numbers 1 to 6; 0 is unknown.
+    private func pieces(_ configuration: String = #"{"pad_token_id": 6}"#) throws -> CTCVocabulary? {
+        let words = ["<unk>", "\u{2581}", "\u{2581}a", "b", "c", ".", "<pad>"].enumerated()
+            .map { #""\#($1)": \#($0)"# }.joined(separator: ", ")
+        let special = [(0, "<unk>"), (6, "<pad>")].map { id, content in
+            #"{"id": \#(id), "content": "\#(content)", "single_word": false, "lstrip": false, "rstrip": false, "#
+                + #""normalized": false, "special": true}"#
+        }
+        let model = #"{"type": "BPE", "unk_token": "<unk>", "vocab": {\#(words)}, "merges": []}"#
+        let added = special.joined(separator: ", ")
+        let document = #"{"version": "1.0", "added_tokens": [\#(added)], "model": \#(model)}"#
+        return try CTCVocabulary(
+            files: NamedFiles(in: "model", names: ["tokenizer.json", "config.json"]) { name in
+                ByteView(Array((name == "tokenizer.json" ? document : configuration).utf8))
+            })
+    }
+
+    /// Words, with a space before those that are not continued.
+    private func text(_ segments: [CTCSegments.Segment]) -> [String] {
+        segments.map { $0.words.map { ($0.isContinued ? "" : " ") + $0.text }.joined() }
+    }
+
+    @Test("pieces with the sign begin a word, also behind a sign alone, and others go on, also after a pause")
+    func piecesOfWords() throws {
+        let vocabulary = try #require(try pieces())
+        #expect(vocabulary.wordMark == "\u{2581}" && vocabulary.blank == 6 && vocabulary.silent == [0, 6])
+        #expect(vocabulary.text(of: 2) == "a" && vocabulary.text(of: 1).isEmpty && vocabulary.text(of: 0).isEmpty)
+        #expect(vocabulary.beginsWord(1) && vocabulary.beginsWord(2) && !vocabulary.beginsWord(3))
+        func found(_ tokens: [Int]) -> [String] {
+            var segments = CTCSegments(vocabulary, pause: 2)
+            var found = tokens.compactMap { segments.append(.init(token: $0, logProbability: -1)) }
+            if let last = segments.finish() { found.append(last) }
+            return text(found)
+        }
+        #expect(found([2, 2, 3, 6, 3, 1, 4, 2, 5]) == [" abb c a."])
+        #expect(found([3, 2, 6, 6, 6, 5, 6, 6, 1, 4]) == ["b a", ".", " c"])
+        #expect(found([1, 6, 3]) == [" b"] && found([6, 1, 6]).isEmpty)
+    }
+
+    @Test("a transducer's tokens are words too, any number in a frame and none of them merged")
+    func transducer() throws {
+        let vocabulary = try #require(try pieces(#"{"model_type": "parakeet_tdt", "blank_token_id": 6}"#))
+        func found(_ frames: [[Int]]) -> [CTCSegments.Segment] {
+            var segments = TransducerSegments(vocabulary, pause: 2)
+            var found = frames.compactMap { tokens in
+                segments.append(tokens.map { .init(token: $0, length: 1, logProbability: -1) })
+            }
+            if let last = segments.finish() { found.append(last) }
+            return found
+        }
+        let words = found([[], [2, 3], [3], [], [1], [4, 4], [], [], [], [5], [2]])
+        #expect(text(words) == [" abb cc", ". a"])
+        #expect(words.map(\.frames) == [1..<6, 9..<11] && words[0].tokens == [2, 3, 3, 1, 4, 4])
+        #expect(words[0].words.map(\.frames) == [1..<3, 5..<6] && words[0].logProbability == -1)
+        #expect(found([[], [0], [1]]).isEmpty)
+        #expect(try pieces(#"{"model_type": "parakeet_tdt"}"#)?.blank == 8192 && pieces("{}")?.blank == 1024)
+    }
 }
