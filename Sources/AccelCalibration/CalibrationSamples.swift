@@ -175,7 +175,13 @@ private struct SampleCutter {
         let tokens = part.input(.position).flatMap { _ in part.input(.tokens) }
         let counted = part.input(.attentionMask) ?? tokens ?? part.input(.audio)
         let dimensions = counted.map { part.type(of: $0.value).dimensions } ?? []
-        length = dimensions.count == 2 && dimensions[0].name == batch ? dimensions[1].name : nil
+        let counting = dimensions.count == 2 && dimensions[0].name == batch ? dimensions[1].name : nil
+        // Features of frames have more axes than their mask, and are not cut.
+        let isOfFeatures = part.inputs.contains { input in
+            let own = part.type(of: input.value).dimensions
+            return counting != nil && own.count > 2 && own.contains { $0.name == counting }
+        }
+        length = isOfFeatures ? nil : counting
     }
 
     /// The positions of a sample: its tokens, or about as many as the elements of its largest input fill.

@@ -213,4 +213,23 @@ struct CalibrationTests {
         #expect(try moments(hidden: place, changed: other) != moments(hidden: place, changed: nil))
         #expect(try moments(hidden: nil, changed: place) != moments(hidden: nil, changed: nil))
     }
+
+    @Test("features of frames are whole, though the mask hides the last frames of all samples")
+    func features() throws {
+        let checkpoint = try Checkpoint(model: Fixtures.path("parakeet_ctc"))
+        let programs = try Families.matching(checkpoint.configuration).model(for: checkpoint, parts: []).programs
+        let part = try #require(programs.first)
+        let golden = try SafetensorsFile(Fixtures.path("parakeet_ctc/golden.safetensors"))
+        let tensors = golden.tensors.filter { $0.name.hasPrefix("in.") }.map { tensor -> StoredTensor in
+            guard tensor.name == "in.attention_mask" else { return tensor }
+            let frames = tensor.shape.dimensions[1]
+            let shown = tensor.integers().indices.map { Int64($0 % frames < 40 ? 1 : 0) }
+            return StoredTensor(name: tensor.name, integers: shown, shape: tensor.shape)
+        }
+        let samples = try #require(try CalibrationSamples(tensors, for: part, file: "golden.safetensors"))
+        let run = try SampleRun(samples, threads: 1)
+        let last = try #require(run.weights.lastIndex { $0.contains("layers.1") })
+        try run.run(to: last)
+        #expect(try run.statistics(of: last) != nil)
+    }
 }
