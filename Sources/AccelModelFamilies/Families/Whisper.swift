@@ -33,17 +33,7 @@ struct Whisper: ModelFamily {
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let config = try WhisperConfiguration(checkpoint.configuration, of: Self.architectures)
         names.prefixes = ["model."]
-        for part in ["encoder", "decoder"] where !parts.contains(part) {
-            names.explain("read by the part \(part) only", isExpected: true) {
-                $0.hasPrefix("\(part).") || part == "decoder" && $0 == "proj_out.weight"
-            }
-        }
-        if config.isBare { names.explain("the bare model has no head") { $0 == "proj_out.weight" } }
-        if !parts.contains("cross_kv") {
-            names.explain("read by the part cross_kv only", isExpected: true) {
-                $0.contains(".encoder_attn.k_proj.") || $0.contains(".encoder_attn.v_proj.")
-            }
-        }
+        names.explainSpeechParts(besides: parts, isBare: config.isBare)
         return try parts.map { part in
             var graph = WhisperGraph(config: config, part: part, names: names)
             switch part {

@@ -9,7 +9,7 @@ struct WhisperGraph {
     /// The number of encoder states per window.
     static let source = (Dimension("frames") - 1) / 2 + 1
     static let epsilon = 1e-5
-    static let halves: [(letter: String, half: Role.AttentionHalf)] = [("k", .keys), ("v", .values)]
+    static let halves = LayerBuilder.halves
     static let words = "decoder.embed_tokens.weight"
     private static let head = "proj_out.weight"
 
@@ -94,10 +94,7 @@ struct WhisperGraph {
             let name = "decoder.layers.\(index).encoder_attn"
             for (letter, half) in Self.halves {
                 let made = try crossHeads("\(name).\(letter)_proj", hidden, half)
-                let (state, role) = ("cross_\(letter).\(index)", Role.crossAttention(half, layer: index))
-                _ = layers.builder.state(state, layers.builder.type(of: made), role)
-                layers.builder.update(state, to: made)
-                layers.builder.output(state, made, role)
+                layers.outputCrossState(made, (letter, half), layer: index)
             }
         }
     }
@@ -123,9 +120,7 @@ struct WhisperGraph {
             x = try residual("\(name).self_attn", x) { graph, normal in
                 let operands = try graph.selfAttention("\(name).self_attn", normal, stack.heads)
                 let caches = try graph.layers.in("\(name).self_attn") { layers in
-                    try zip(operands.dropFirst(), Self.halves).map { block, part in
-                        try layers.cached(block, as: "self_\(part.letter)", part.half, layer: index, at: position)
-                    }
+                    try layers.selfCaches(Array(operands.dropFirst()), layer: index, at: position)
                 }
                 return try graph.attend("\(name).self_attn", [operands[0]] + caches + [mask], stack.heads)
             }
@@ -173,10 +168,9 @@ struct WhisperGraph {
     }
 
     /// The state of the encoder's keys or values, which a layer of the decoder reads.
-    mutating func crossState(_ part: (letter: String, half: Role.AttentionHalf), layer: Int) -> Value {
-        let count = config.decoder.heads
-        let type = TensorType(.float32, ["batch", .fixed(count), Self.source, .fixed(config.width / count)])
-        return layers.builder.state("cross_\(part.letter).\(layer)", type, .crossAttention(part.half, layer: layer))
+    mutating func crossState(_ part: LayerBuilder.StateHalf, layer: Int) -> Value {
+        layers.crossState(
+            part, layer: layer, heads: config.decoder.heads, states: Self.source, width: config.width)
     }
 
     /// Returns x plus the result of `body` for the norm of x. The norm's name is `NAME_layer_norm`.
@@ -199,24 +193,12 @@ struct WhisperGraph {
 
     /// Projects x F32[batch, length, width] to heads, F32[batch, heads, length, head width].
     mutating func heads(_ name: String, _ x: Value, _ count: Int, isBiased: Bool = true) throws -> Value {
-        let width = config.width
-        let flat = try layers.linear(name, x, from: width, to: width, isBiased: isBiased)
-        return try layers.in(name) { layers in
-            let length = layers.builder.type(of: flat).dimensions[1]
-            let apart = try layers.apply(Reshape(to: ["batch", length, .fixed(count), .fixed(width / count)]), flat)
-            return try layers.apply(Transpose([0, 2, 1, 3]), apart)
-        }
+        try layers.heads(name, x, count, width: config.width, isBiased: isBiased)
     }
 
     mutating func attend(_ name: String, _ operands: [Value], _ heads: Int) throws -> Value {
         let width = config.width
-        let mixed = try layers.in(name) { layers in
-            let scale = 1 / Double(width / heads).squareRoot()
-            let mixed = try layers.builder.apply(Attention(scale: scale), operands)
-            let length = layers.builder.type(of: mixed).dimensions[2]
-            return try layers.apply(
-                Reshape(to: ["batch", length, .fixed(width)]), try layers.apply(Transpose([0, 2, 1, 3]), mixed))
-        }
+        let mixed = try layers.attended(name, operands, heads: heads, width: width)
         return try layers.linear("\(name).out_proj", mixed, from: width, to: width)
     }
 }
