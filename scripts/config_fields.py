@@ -19,7 +19,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "Sources/AccelModelFamilies/Configuration/ConfigurationClassTable.swift"
-TYPES = """bert camembert clip clip_text_model clip_vision_model distilbert gemma gemma3_text gpt2 hubert llama mistral modernbert mpnet
+TYPES = """bert camembert clip clip_text_model clip_vision_model distilbert gemma gemma3_text gpt2 hubert llama mistral modernbert moonshine mpnet
 parakeet_ctc parakeet_encoder parakeet_rnnt parakeet_tdt phi3 qwen2 qwen3 roberta siglip siglip_vision_model vit wav2vec2 whisper xlm-roberta""".split()
 READ = re.compile(r"""(?:\bconfig|_config)\.([a-z_]\w*)|getattr\(\s*(?:self\.)?\w*config\w*,\s*["'](\w+)["']""")
 MEMBER = re.compile(r"""(?:rope_parameters|rope_parameters_dict|rope_scaling|params)(?:\.get\(|\.pop\(|\[|\.setdefault\(\s*)["'](\w+)["']""")

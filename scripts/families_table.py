@@ -33,6 +33,7 @@ FAMILIES = {
     "Gemma 3": ["gemma3_old"],
     "GPT-2": ["gpt2_small"],
     "Whisper": ["whisper_small"],
+    "Moonshine": ["moonshine_small"],
     "wav2vec 2.0": ["wav2vec2_odd"],
     "HuBERT": ["hubert_stable"],
     "Parakeet": ["parakeet_ctc", "parakeet_encoder"],

@@ -126,7 +126,7 @@ def speech(model, features, tokens, prefill):
     with torch.no_grad():
         features = features.to(model.dtype)
         hidden = model.model.encoder(features)
-        full = model(input_features=features, decoder_input_ids=tokens, use_cache=False)
+        full = model(features, decoder_input_ids=tokens, use_cache=False)
         cache = transformers.EncoderDecoderCache(transformers.DynamicCache(), transformers.DynamicCache())
 
         def feed(block):

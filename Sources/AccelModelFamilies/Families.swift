@@ -16,6 +16,7 @@ public enum Families {
         Llama.self,
         Mistral.self,
         ModernBert.self,
+        Moonshine.self,
         MPNet.self,
         Parakeet.self,
         ParakeetTransducer.self,

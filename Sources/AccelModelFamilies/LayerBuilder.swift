@@ -32,11 +32,13 @@ struct LayerBuilder {
         return try builder.in(name) { try $0.apply(Linear(), [x, kernel, bias]) }
     }
 
-    /// Applies a layer norm with `NAME.weight` [width] and `NAME.bias` [width].
-    mutating func layerNorm(_ name: String, _ x: Value, width: Int, epsilon: Double) throws -> Value {
-        let weight = try weight("\(name).weight", [width])
-        let bias = try self.weight("\(name).bias", [width])
-        return try builder.in(name) { try $0.apply(LayerNorm(epsilon: epsilon), [x, weight, bias]) }
+    /// Applies a layer norm with `NAME.weight` [width] and, if it is biased, `NAME.bias` [width].
+    mutating func layerNorm(
+        _ name: String, _ x: Value, width: Int, epsilon: Double, isBiased: Bool = true
+    ) throws -> Value {
+        var operands = [x, try weight("\(name).weight", [width])]
+        if isBiased { operands.append(try weight("\(name).bias", [width])) }
+        return try builder.in(name) { try $0.apply(LayerNorm(epsilon: epsilon), operands) }
     }
 
     /// Runs `body` with `name` appended to the labels of the nodes that it adds.

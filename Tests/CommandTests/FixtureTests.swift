@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Fixtures through the tool")
 struct FixtureTests {
-    private static let families = ["bert_", "gemma", "llama_", "mistral_", "phi3_", "qwen", "whisper_"]
+    private static let families = ["bert_", "gemma", "llama_", "mistral_", "moonshine_", "phi3_", "qwen", "whisper_"]
 
     /// One has no fixed shape; of the other's 48 caches, after 24 layers, one sample of the framework's noise bounds none.
     private static let others = ["llama_dynamic", "llama_deep"]

@@ -24,7 +24,8 @@ extension FuzzTarget {
     }
 
     private static let models: [Checkpoint] = [
-        "bert_base", "llama_llama3", "phi3_long", "gemma3_old", "whisper_small", "wav2vec2_odd", "snac_windows",
+        "bert_base", "llama_llama3", "phi3_long", "gemma3_old", "whisper_small", "moonshine_small", "wav2vec2_odd",
+        "snac_windows",
         "kokoro_small",
         "vit_tall", "siglip_both", "modernbert_model", "cliptext_projected", "parakeet_ctc", "parakeet_tdt",
     ].compactMap { try? Checkpoint(model: Fixtures.path($0)) }

@@ -95,9 +95,9 @@ struct ConfigurationLawTests {
     private static let oneOfEach = [
         "bert_base", "bert_mlm", "distilbert_seqcls", "roberta_model", "mpnet_model", "modernbert_seqcls", "llama_yarn",
         "llama_llama3", "mistral_window", "qwen2_window", "qwen3_small", "phi3_long", "gemma_early", "gemma3_old",
-        "whisper_small", "wav2vec2_odd", "hubert_stable", "hubert_labels", "snac_windows", "kokoro_small",
-        "phonemes_kokoro", "parakeet_ctc", "parakeet_encoder", "parakeet_tdt", "parakeet_rnnt",
-        "vit_leftover", "vit_tall",
+        "whisper_small", "moonshine_small", "moonshine_biased", "wav2vec2_odd", "hubert_stable", "hubert_labels",
+        "snac_windows", "kokoro_small", "phonemes_kokoro", "parakeet_ctc", "parakeet_encoder", "parakeet_tdt",
+        "parakeet_rnnt", "vit_leftover", "vit_tall",
         "clip_end", "cliptext_projected", "clipvision_plain", "siglip_both", "siglip_headless",
     ]
 

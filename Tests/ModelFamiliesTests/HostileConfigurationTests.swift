@@ -22,7 +22,7 @@ struct HostileConfigurationTests {
     private static let models = [
         "bert_base", "distilbert_model", "roberta_model", "xlmr_model", "mpnet_model", "modernbert_model", "llama_yarn",
         "mistral_window", "qwen2_window", "qwen3_small", "phi3_long", "gemma_early", "gemma3_old", "whisper_small",
-        "wav2vec2_odd", "hubert_stable", "snac_windows", "kokoro_small", "vit_leftover", "clip_end",
+        "moonshine_small", "wav2vec2_odd", "hubert_stable", "snac_windows", "kokoro_small", "vit_leftover", "clip_end",
         "cliptext_projected",
         "clipvision_plain", "siglip_both", "parakeet_ctc", "parakeet_encoder", "parakeet_tdt",
     ]

@@ -29,6 +29,7 @@ struct TiedHeadTests {
             head: "vocab_projector.weight"),
         Tied(fixture: "modernbert_mlm", words: "model.embeddings.tok_embeddings.weight", head: "decoder.weight"),
         Tied(fixture: "whisper_small", words: "model.decoder.embed_tokens.weight", head: "proj_out.weight"),
+        Tied(fixture: "moonshine_small", words: "model.decoder.embed_tokens.weight", head: "proj_out.weight"),
     ]
 
     private func subject(_ tied: Tied, head: ([Float]) -> [Float]) throws -> (ChangedCheckpoint, StoredTensor) {

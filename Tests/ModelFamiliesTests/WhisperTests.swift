@@ -15,7 +15,7 @@ struct WhisperTests {
         "encoder, cross keys and values, full forward, prefill, steps and caches are within 4 times the framework's noise",
         arguments: cases, DecoderCase.Way.allCases)
     func parity(subject: ParityCase, way: DecoderCase.Way) throws {
-        let outputs = try WhisperRun.outputs(of: try subject.model().programs, subject, by: way)
+        let outputs = try EncoderDecoderRun.outputs(of: try subject.model().programs, subject, by: way)
         #expect(Set(outputs.keys) == Set(try subject.facts()["outputs"].members().map(\.key)))
         for deviation in try DecoderCase(files: subject).deviations(of: outputs) {
             #expect(deviation.inNoise <= 4, "\(deviation)")
@@ -54,7 +54,7 @@ struct WhisperTests {
     func mutationsAreCaught(mutation: Mutation) throws {
         let subject = try #require(Self.cases.first)
         let programs = try subject.model().programs.map { try $0.rewriting(mutation.apply) }
-        let outputs = try WhisperRun.outputs(of: programs, subject, by: .executor)
+        let outputs = try EncoderDecoderRun.outputs(of: programs, subject, by: .executor)
         #expect(try DecoderCase(files: subject).deviations(of: outputs).contains { $0.inNoise > 40 })
     }
 
@@ -95,83 +95,5 @@ struct WhisperTests {
         }
         #expect(outputs[0].shape.dimensions[1] == 8)
         #expect(outputs[0] == outputs[1])
-    }
-}
-
-/// Whisper's parts, frozen and run one after the other over shared states.
-private enum WhisperRun {
-    static func outputs(
-        of programs: [Program], _ subject: ParityCase, by way: DecoderCase.Way
-    ) throws -> [String: HostTensor] {
-        let (facts, golden) = (try subject.facts(), try subject.golden())
-        let features = HostTensor(try #require(golden["in.input_features"]))
-        let tokens = HostTensor(try #require(golden["in.decoder_input_ids"]))
-        let (batch, count) = (tokens.shape.dimensions[0], tokens.shape.dimensions[1])
-        let (prefill, cache) = (try facts["prefill"].int(), try facts["kv_len"].int())
-        let bindings = [(count, count), (prefill, cache), (1, cache)].map { block, cache in
-            ShapeBindings([
-                "batch": batch, "frames": features.shape.dimensions[2], "tokens": block, "cache": cache,
-            ])
-        }
-        let run = try FunctionsRun(try programs.freezing(bindings), by: way)
-        var results: [String: HostTensor] = [:]
-        let hidden = try #require(try run(0, ["input_features": features])["last_hidden_state"])
-        results["encoder_hidden"] = hidden
-        results.merge(try run(1, ["encoder_hidden_states": hidden])) { first, _ in first }
-
-        func logits(_ function: Int, _ range: Range<Int>) throws -> HostTensor? {
-            let position = HostTensor([Int64(range.lowerBound)], [1])
-            return try run(function, ["decoder_input_ids": tokens.columns(range), "position": position])["logits"]
-        }
-        func keep(_ name: String) {
-            for (state, tensor) in run.states where state.hasPrefix("self_") && tensor.shape.dimensions[2] == cache {
-                results["\(name).\(state)"] = tensor
-            }
-        }
-        results["logits_full"] = try logits(2, 0..<count)
-        results["prefill_logits"] = try logits(3, 0..<prefill)
-        keep("kv_prefill")
-        for place in prefill..<count { results["step\(place - prefill)_logits"] = try logits(4, place..<place + 1) }
-        keep("kv_final")
-        return results
-    }
-}
-
-/// Functions that share their states, run by one way or the other.
-private final class FunctionsRun {
-    private let functions: [FrozenProgram]
-    private let executors: [Executor]
-    private let memory: StateMemory?
-    /// By function where states of one name differ in length.
-    private var references: [TensorType: [String: HostTensor]] = [:]
-
-    init(_ functions: [FrozenProgram], by way: DecoderCase.Way) throws {
-        self.functions = functions
-        guard way == .executor else {
-            (executors, memory) = ([], nil)
-            return
-        }
-        let planned = try CompressedProgram(functions: functions, weights: []).planned()
-        let memory = try StateMemory(planned)
-        self.memory = memory
-        executors = try functions.indices.map { try Executor(planned, function: $0, states: memory) }
-    }
-
-    func callAsFunction(_ index: Int, _ inputs: [String: HostTensor]) throws -> [String: HostTensor] {
-        if !executors.isEmpty {
-            let stored = inputs.reduce(into: [:]) { $0[$1.key] = $1.value.stored(name: $1.key) }
-            return try executors[index].run(stored).reduce(into: [:]) { $0[$1.name] = HostTensor($1) }
-        }
-        let program = functions[index].program
-        var states: [String: HostTensor] = [:]
-        for state in program.states { states[state.name] = references[program.type(of: state.value)]?[state.name] }
-        let outputs = try functions[index].evaluate(inputs, states: &states)
-        for (name, tensor) in states { references[tensor.type, default: [:]][name] = tensor }
-        return outputs.reduce(into: [:]) { $0[$1.name] = $1.tensor }
-    }
-
-    var states: [(String, HostTensor)] {
-        if let memory { return memory.copy().map { ($0.name, HostTensor($0)) } }
-        return references.values.flatMap { $0.map { ($0.key, $0.value) } }
     }
 }

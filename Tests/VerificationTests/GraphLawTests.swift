@@ -23,6 +23,7 @@ struct GraphLawTests {
             Case(fixture: "qwen3_small", shapes: ["batch=1,tokens=3,cache=8", "batch=1,tokens=1,cache=8"]),
             Case(fixture: "gemma3_old", shapes: ["batch=1,tokens=3,cache=8", "batch=1,tokens=1,cache=8"]),
             Case(fixture: "whisper_small", shapes: ["batch=1,frames=8,tokens=1,cache=4"]),
+            Case(fixture: "moonshine_small", shapes: ["batch=1,samples=1300,tokens=1,cache=4"]),
             Case(fixture: "vit_tall", shapes: ["batch=1"]),
             Case(fixture: "clip_end", shapes: ["batch=1,sequence=4"]),
             Case(fixture: "siglip_both", shapes: ["batch=1,sequence=7"]),

@@ -37,8 +37,8 @@ ELSEWHERE = {"coreml": "runs on Apple's systems only (verify-record, verify-repl
 # Families that transformers does not make small, or not alone: a fixture.
 FIXTURE = {
     "clip": "clip_end", "clip_text_model": "cliptext_projected", "kokoro": "kokoro_small", "modernbert": "modernbert_model",
-    "mpnet": "mpnet_model", "parakeet_ctc": "parakeet_ctc", "parakeet_tdt": "parakeet_tdt", "snac": "snac_plain", "siglip": "siglip_both", "vit": "vit_tall", "wav2vec2": "wav2vec2_odd",
-    "whisper": "whisper_small",
+    "moonshine": "moonshine_small", "mpnet": "mpnet_model", "parakeet_ctc": "parakeet_ctc", "parakeet_tdt": "parakeet_tdt", "snac": "snac_plain",
+    "siglip": "siglip_both", "vit": "vit_tall", "wav2vec2": "wav2vec2_odd", "whisper": "whisper_small",
 }
 # A format that cannot have the family's fixture has one of its own: mlx-whisper wants inner layers of 4 times the width.
 OF_FORMAT = {("mlx", "whisper"): "mlx/whisper"}

@@ -49,8 +49,9 @@ struct DecoderPositions {
     }
 
     /// The positions of a whole text without padding, whose tokens attend to those before them.
-    init(wholeText layers: inout LayerBuilder) throws {
-        (length, cache, padding, seesLater) = ("sequence", "sequence", nil, false)
+    /// - Parameter length: the number of its tokens.
+    init(wholeText layers: inout LayerBuilder, length: Dimension = "sequence") throws {
+        (self.length, cache, padding, seesLater) = (length, length, nil, false)
         keys = try Self.count(to: length, in: &layers)
         queries = try layers.apply(Reshape(to: [length, 1]), keys)
     }

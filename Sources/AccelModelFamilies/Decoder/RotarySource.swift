@@ -24,6 +24,8 @@ package struct RotarySource {
     var kinds = RotaryEmbedding.kinds
     /// The family applies `partial_rotary_factor` to the plain kind. Other families rotate whole heads.
     var rotatesParts = false
+    /// The default of `partial_rotary_factor`.
+    var usualShare = 1.0
     var original = Original.anywhere
     /// The field that says whether YaRN rounds its bounds to whole pairs; nil for the one in the objects.
     var truncation: JSONField?
@@ -79,7 +81,7 @@ package struct RotarySource {
     package func share(_ kind: String) throws -> Double {
         let (inside, outside) = (self["partial_rotary_factor"], config["partial_rotary_factor"])
         let field = inside.exists ? inside : outside
-        let share = try Self.positive(field, default: 1)
+        let share = try Self.positive(field, default: usualShare)
         if rotatesParts || kind == "proportional" { return share }
         // In transformers the plain rotation ignores the field, and the other kinds fail.
         guard kind == "default" || share == 1 else {

@@ -23,12 +23,14 @@ extension LayerBuilder {
     }
 
     /// Returns an additive attention mask.
-    /// - Parameter seen: BOOL[batch, sequence]
-    /// - Returns: F32[batch, 1, 1, sequence]: 0 for visible tokens, else the lowest float32.
-    mutating func additiveMask(_ seen: Value, batch: Dimension = "batch") throws -> Value {
+    /// - Parameter seen: BOOL[batch, length]
+    /// - Returns: F32[batch, 1, 1, length]: 0 for visible tokens, else the lowest float32.
+    mutating func additiveMask(
+        _ seen: Value, batch: Dimension = "batch", length: Dimension = "sequence"
+    ) throws -> Value {
         let zero = builder.literal(0)
         let lowest = builder.literal(-Float.greatestFiniteMagnitude)
-        let flags = try apply(Reshape(to: [batch, 1, 1, "sequence"]), seen)
+        let flags = try apply(Reshape(to: [batch, 1, 1, length]), seen)
         return try apply(Select(), flags, zero, lowest)
     }
 }
