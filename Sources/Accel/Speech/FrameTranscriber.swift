@@ -31,13 +31,7 @@ actor FrameTranscriber<Reader: FrameReader>: SegmentMaker {
         (self.reader, self.sound, spoken) = (reader, sound, options.spoken)
         let path = model.package.path
         try options.check()
-        guard options.task == .transcribe else {
-            throw AccelError(.unsupported, "the model writes what it hears, and does not translate", at: path)
-        }
-        if let language = options.language {
-            throw AccelError(
-                .invalid, expected: "no language, because the model does not take one", found: language, at: path)
-        }
+        try options.checkPlain(path)
         let (longest, hop) = (reader.longest, reader.input.hop)
         guard longest.sampleCount / 2 > hop else {
             throw AccelError(

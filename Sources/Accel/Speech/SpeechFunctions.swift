@@ -4,15 +4,13 @@ import AccelFrontEnds
 import AccelPrograms
 import AccelTensors
 
-/// The functions of a speech recognizer: an encoder of log-mel features, the function that makes the decoder's cross-attention states of
-/// the encoder's output, and the decoder's functions over one cache.
+/// The functions of a speech recognizer whose encoder takes log-mel features, such as Whisper.
 struct SpeechFunctions: Sendable {
     typealias Port = FunctionDescription.Port
 
-    let encoder, cross: FunctionDescription
-    /// F32[1, bands, frames], and F32[1, states, width].
-    let features, hidden: Port
-    let decoder: DecodingFunctions
+    let parts: EncoderDecoderFunctions
+    /// F32[1, bands, frames].
+    let features: Port
     /// The functions that tell where a text is spoken, from the shortest texts to the longest.
     let aligners: [Aligner]
 
@@ -39,7 +37,7 @@ struct SpeechFunctions: Sendable {
     var frames: Int { features.shape.dimensions[2] }
     /// The frames of an encoder state, which is the unit of times: a fiftieth of a second.
     var framesPerState: Int {
-        let states = max(hidden.shape.dimensions[1], 1)
+        let states = max(parts.hidden.shape.dimensions[1], 1)
         return (frames + states - 1) / states
     }
 
@@ -53,17 +51,14 @@ struct SpeechFunctions: Sendable {
             throw AccelError(.unsupported, "no function takes the log-mel features of a sound", at: path)
         }
         let complete = encoders.compactMap { encoder -> (FunctionDescription, Port, Port, FunctionDescription)? in
-            let cross = model.functions.first { function in
-                function.role == .crossKeysAndValues && function.inputs.count == 1
-                    && function.inputs[0].shape == encoder.hidden.shape
-            }
-            return cross.map { (encoder.function, encoder.features, encoder.hidden, $0) }
+            EncoderDecoderFunctions.cross(of: model, reading: encoder.hidden)
+                .map { (encoder.function, encoder.features, encoder.hidden, $0) }
         }
         guard let (encoder, features, hidden, cross) = complete.max(by: { $0.1.shape.count < $1.1.shape.count }) else {
             throw AccelError(.unsupported, "no decoder reads the output of the encoder", at: path)
         }
-        (self.encoder, self.features, self.hidden, self.cross) = (encoder, features, hidden, cross)
-        decoder = try DecodingFunctions(model, reading: cross.states)
+        self.features = features
+        parts = try EncoderDecoderFunctions(model, encoder, hidden, cross)
         aligners = model.functions.filter { Set($0.states).isSubset(of: cross.states) }
             .compactMap { Aligner($0, states: hidden.shape.dimensions[1]) }
             .sorted { $0.tokens.shape.count < $1.tokens.shape.count }
@@ -74,8 +69,8 @@ struct SpeechFunctions: Sendable {
         _ function: FunctionDescription
     ) -> (function: FunctionDescription, features: Port, hidden: Port)? {
         guard function.inputs.count == 1, let features = function.input(.melFeatures), features.shape.rank == 3,
-            features.shape.dimensions[0] == 1, features.shape.count > 0, let hidden = function.output(.hiddenStates),
-            hidden.shape.rank == 3
+            features.shape.dimensions[0] == 1, features.shape.count > 0,
+            let hidden = EncoderDecoderFunctions.hidden(of: function)
         else { return nil }
         return (function, features, hidden)
     }

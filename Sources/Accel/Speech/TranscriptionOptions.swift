@@ -42,4 +42,15 @@ public struct TranscriptionOptions: Sendable {
                 at: "options of a transcription")
         }
     }
+
+    /// - Throws: `AccelError`: (unsupported) for a translation, (invalid) for a language; the model writes what it hears.
+    func checkPlain(_ path: String) throws(AccelError) {
+        guard task == .transcribe else {
+            throw AccelError(.unsupported, "the model writes what it hears, and does not translate", at: path)
+        }
+        if let language {
+            throw AccelError(
+                .invalid, expected: "no language, because the model does not take one", found: language, at: path)
+        }
+    }
 }

@@ -23,7 +23,7 @@ struct WindowDecoder: Sendable {
             }
             self.tokens = tokens
         } catch { throw AccelError(error, at: path) }
-        let vocabulary = Int64(functions.decoder.blocks[0].logits.shape.dimensions.last ?? 0)
+        let vocabulary = Int64(functions.parts.decoder.blocks[0].logits.shape.dimensions.last ?? 0)
         if let unknown = tokens.special.first(where: { $0 >= vocabulary }) {
             throw AccelError(
                 .corrupt, expected: "special tokens below \(vocabulary)", found: "\(unknown)",
@@ -127,7 +127,7 @@ struct WindowDecoder: Sendable {
     ) async throws(AccelError) -> DecodedWindow {
         let chooser = TranscriptChooser(rules, after: prompt.count, by: sampler)
         // Half of the positions are for the text before.
-        var chosen = try await generated(prompt, max(functions.decoder.capacity / 2, 1), by: chooser)
+        var chosen = try await generated(prompt, max(functions.parts.decoder.capacity / 2, 1), by: chooser)
         let logProbabilities = chooser.logProbabilities
         if chosen.last == tokens.end { chosen.removeLast() }
         let text = text(of: chosen).trimmed
@@ -145,13 +145,7 @@ struct WindowDecoder: Sendable {
     private func encode(_ features: [Float]) async throws(AccelError) {
         let dimensions = functions.features.shape.dimensions
         let input = try AccelTensor(features, dimensions[0], dimensions[1], dimensions[2])
-        let outputs = try await session.prediction(
-            of: functions.encoder.name, from: [functions.features.name: input],
-            options: RunOptions(outputs: [functions.hidden.name]))
-        _ = try await session.prediction(
-            of: functions.cross.name,
-            from: [functions.cross.inputs[0].name: try outputs[functions.hidden.name]],
-            options: RunOptions(outputs: []))
+        try await functions.parts.encode([functions.features.name: input], in: session)
     }
 
     /// The tokens that ask for the text of a window.
@@ -164,21 +158,14 @@ struct WindowDecoder: Sendable {
     /// The end of the text before a window, as far as half of the positions hold it.
     private func beginning(_ previous: [Int64]) -> [Int64] {
         guard let mark = tokens.startOfPrevious, !previous.isEmpty else { return [] }
-        return [mark] + previous.suffix(max(functions.decoder.capacity / 2 - 1, 0))
+        return [mark] + previous.suffix(max(functions.parts.decoder.capacity / 2 - 1, 0))
     }
 
     private func generated(
         _ prompt: [Int64], _ count: Int, by chooser: any TokenChooser
     ) async throws(AccelError) -> [Int64] {
-        let stream = session.generate(
-            from: prompt, GenerationOptions(maxTokens: count, stopTokens: [tokens.end]), by: chooser,
-            with: functions.decoder)
-        var chosen: [Int64] = []
-        for try await token in stream { chosen.append(token) }
-        if stream.summary?.reason == .cancelled {
-            throw AccelError(.cancelled, "was cancelled", at: "a transcription")
-        }
-        return chosen
+        try await functions.parts.tokens(
+            after: prompt, atMost: count, until: [tokens.end], by: chooser, in: session)
     }
 }
 
