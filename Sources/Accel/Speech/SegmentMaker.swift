@@ -25,6 +25,7 @@ extension AccelModel {
         if let functions = TransducerFunctions(self) {
             return try FrameTranscriber(self, try TransducerReader(functions, of: self), sound, options)
         }
+        if let functions = try SampleFunctions(self) { return try SampleTranscriber(self, functions, sound, options) }
         return try Transcriber(self, sound, options)
     }
 }

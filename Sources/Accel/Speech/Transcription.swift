@@ -64,15 +64,16 @@ public struct Transcription: AsyncSequence, Sendable {
 }
 
 extension AccelModel {
-    /// Returns the text that is spoken in a sound of any length, by a model such as Whisper, or one with tokens for each frame, such as wav2vec 2.0 or
-    /// Parakeet.
+    /// Returns the text that is spoken in a sound of any length, by a model such as Whisper, one whose decoder has no times, such as
+    /// Moonshine, or one with tokens for each frame, such as wav2vec 2.0 or Parakeet.
     ///
     ///     for try await segment in try model.transcribe(try Sound(contentsOf: path)) { print(segment.text) }
     ///
     /// The sound is mixed to one channel, resampled, and decoded in windows by the rules of OpenAI's Whisper (Radford et al. 2022, section
     /// 4.5 and appendix): times in pairs, windows from the last time on, and higher temperatures for texts that are not accepted. The other
-    /// kind of model takes the likeliest token of each frame, a transducer one after the other, in windows that overlap by a third; a segment
-    /// ends in a pause of half a second, and has words with times. It has no temperatures, and tells no language and no probability of silence.
+    /// kinds have no temperatures, and find no language and no probability of silence. A decoder without times takes the likeliest tokens, in
+    /// windows that end in pauses, a segment for each. A model of frames takes the likeliest token of each, a transducer one after the other,
+    /// in windows that overlap by a third; a segment ends in a pause of half a second, and has words with times.
     /// - Throws: `AccelError`: (unsupported) for a model that transcribes no sound, or a package without tokenizer; (invalid) for a language
     ///   or task that the model does not know; (memory) without memory for the states.
     public func transcribe(
