@@ -34,6 +34,9 @@ SIGLIP = dict(
     text_config=dict(TOWER, vocab_size=47, max_position_embeddings=9, projection_size=24, pad_token_id=0, bos_token_id=1, eos_token_id=2),
     vision_config=IMAGE)
 HEADED = dict(SMALL, head_dim=8)
+MOONSHINE = dict(
+    hidden_size=16, intermediate_size=24, encoder_num_hidden_layers=1, decoder_num_hidden_layers=1, encoder_num_attention_heads=2,
+    decoder_num_attention_heads=2, vocab_size=47, max_position_embeddings=16, pad_token_id=2)
 CASES = {
     "LlamaModel": SMALL, "LlamaForCausalLM": SMALL, "MistralModel": SMALL, "MistralForCausalLM": SMALL, "Qwen2Model": SMALL,
     "Qwen2ForCausalLM": SMALL, "Qwen3Model": HEADED, "Qwen3ForCausalLM": HEADED, "GemmaModel": HEADED, "GemmaForCausalLM": HEADED,
@@ -51,7 +54,7 @@ CASES = {
     "Wav2Vec2ForSequenceClassification": WAV2VEC2, "HubertForSequenceClassification": dict(WAV2VEC2, use_weighted_layer_sum=True),
     "ModernBertForTokenClassification": MODERN, "ModernBertForQuestionAnswering": MODERN, "ModernBertForMultipleChoice": MODERN,
     "BertForMultipleChoice": BERT, "DistilBertForMultipleChoice": DISTILBERT, "RobertaForMultipleChoice": BERT,
-    "MPNetForMultipleChoice": TEXT,
+    "MPNetForMultipleChoice": TEXT, "MoonshineModel": MOONSHINE, "MoonshineForConditionalGeneration": MOONSHINE,
 }
 # Layer norms of features, and norms first.
 STABLE = dict(WAV2VEC2, feat_extract_norm="layer", do_stable_layer_norm=True, conv_bias=True)
@@ -59,6 +62,7 @@ for kind in ("Wav2Vec2Model", "HubertModel"):
     CASES[f"{kind} stable"] = STABLE
 # The numbers of dimensions; images and texts of one batch are the same number.
 NUMBERS = dict(batch=1, choices=2, images=1, texts=1, sequence=9, tokens=9, cache=9, frames=16, samples=60)
+MOONSHINE_SAMPLES = 1300  # two states of its encoder
 # What transformers calls the outputs that have another name in a result of accelc.
 RENAMED = {"encoder.last_hidden_state": "encoder_last_hidden_state", "decoder.last_hidden_state": "last_hidden_state"}
 
@@ -80,6 +84,8 @@ def inputs(kind):
     ids = torch.tensor([[1, 5, 9, 13, 21, 34, 40, 44, 2]])
     if kind.startswith("Whisper"):
         return dict(input_features=noise((1, 6, 16), 7), decoder_input_ids=ids)
+    if kind.startswith("Moonshine"):
+        return dict(input_values=noise((1, MOONSHINE_SAMPLES), 7), decoder_input_ids=ids)
     if kind.startswith(("Wav2Vec2", "Hubert")):
         return dict(input_values=noise((1, 60), 7))
     pixels = noise((1, 3, 12, 12), 7)
@@ -128,15 +134,18 @@ def found(kind, folder, scratch):
     parts = [part["name"] for part in described["parts"]]
     names = sorted({dimension["name"] for part in described["parts"] for dimension in part["dimensions"]})
     package = scratch / "p.accelpkg"
-    shape = ",".join(f"{name}={NUMBERS[name]}" for name in names)
+    numbers = dict(NUMBERS, samples=MOONSHINE_SAMPLES) if kind.startswith("Moonshine") else NUMBERS
+    shape = ",".join(f"{name}={numbers[name]}" for name in names)
     accelc("convert", folder, *[word for part in parts for word in ("--part", part)], "--shape", shape, "--compress", "float32", "--no-cache",
            "-o", package)
     manifest = json.loads((package / "manifest.json").read_text())
     feed = dict(inputs(kind), position=torch.zeros(1, dtype=torch.int64))
+    if kind.startswith("Moonshine"):
+        feed["length"] = torch.tensor([MOONSHINE_SAMPLES])
     if "input_ids" in feed:
         feed["token_type_ids"] = torch.zeros_like(feed["input_ids"])
     outputs = {}
-    together = kind.startswith("Whisper") or len(manifest["functions"]) == 1
+    together = kind.startswith(("Whisper", "Moonshine")) or len(manifest["functions"]) == 1
     for function in [None] if together else manifest["functions"]:
         declared = {value["name"] for one in manifest["functions"] if function in (None, one) for value in one["inputs"]}
         save_file({name: value.contiguous() for name, value in feed.items() if name in declared}, scratch / "in.safetensors")
@@ -149,7 +158,7 @@ def found(kind, folder, scratch):
 def compare(kind, folder, scratch):
     """The worst figure over outputs, and the outputs that were compared."""
     theirs, ours = expected(kind, folder), found(kind, folder, scratch)
-    if kind == "WhisperForConditionalGeneration":
+    if kind in ("WhisperForConditionalGeneration", "MoonshineForConditionalGeneration"):
         theirs["last_hidden_state"] = theirs["encoder_last_hidden_state"]
     figures = {}
     for name, value in ours.items():
