@@ -19,7 +19,7 @@ protocol FeedbackGrid {
     ) -> (codes: SIMD16<Int32>, values: Lanes)
 }
 
-/// What a grid keeps for each sixteen rows of each run.
+/// The numbers that a grid keeps for each sixteen rows of each run.
 struct RunLanes {
     private let runs: Int
     private let initial: Lanes

@@ -110,7 +110,7 @@ public struct EncodedPiece: Sendable {
     struct Variant: Sendable {
         /// The whole sections; what belongs to other units is zero.
         let sections: [ByteBuffer]
-        /// Of each unit.
+        /// The distortion of each unit.
         let distortions: [Distortion]
         /// The errors of each unit's outputs for the held-out vectors; empty if they do not judge.
         let errors: [Double]
