@@ -3,6 +3,7 @@
 usage: fixtures_images.py       (wants numpy, Pillow 13 or later, torch and transformers)
 - `png/*`: each colour type and bit depth, plain and interlaced, by a writer of this script, because Pillow writes few of them.
 - `jpeg/*`: by Pillow; factors of sampling that it does not write are edited into its files, whose pixels are then shuffled.
+- `jpeg/cmyk*`, `jpeg/ycck*`: the four inks of print, by Pillow, with the segment of Adobe changed or left out.
 - `photo.png`, `photo.jpg`, `tall.png`, `tiny.png`: the pictures that are resized and run.
 - `goldens.json`: the size and the CRC-32 of the pixels of each file; of `photo.png` and others at other sizes; of the bytes and the float32
   values that image processors make; and the outputs of models of Tests/Fixtures for two pictures.
@@ -19,7 +20,7 @@ import zlib
 import numpy
 import torch
 import transformers
-from PIL import Image
+from PIL import Image, ImageOps
 
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "Tests" / "Fixtures"
 FOLDER = FIXTURES / "images"
@@ -120,10 +121,36 @@ def files():
         yield f"jpeg/411{end}.jpg", sampled(jpeg(squares, quality=75, subsampling=2, progressive=progressive), 0x41, (61, 15))
     yield "jpeg/one.jpg", jpeg(photo(1, 1), quality=75, subsampling=2)
     yield "jpeg/narrow.jpg", jpeg(photo(3, 40), quality=75, subsampling=2)
+    yield from inks()
     yield "photo.png", written_png(photo(40, 30))
     yield "photo.jpg", jpeg(photo(40, 30), quality=90, subsampling=2)
     yield "tall.png", written_png(photo(9, 47))
     yield "tiny.png", written_png(photo(5, 4))
+
+
+def inks():
+    red, green, blue = photo(37, 27).split()
+    black = Image.fromarray((numpy.add.outer(numpy.arange(27) * 5, numpy.arange(37) * 4) % 256).astype(numpy.uint8))
+    cmyk = Image.merge("CMYK", (red, green, blue, black))
+    # Files have inverted inks.
+    ycck = Image.merge("CMYK", (*(ImageOps.invert(plane) for plane in photo(37, 27).convert("YCbCr").split()), black))
+    for progressive in (False, True):
+        end = "p" * progressive
+        for sampling, name in ((0, ""), (2, "420")):
+            yield f"jpeg/cmyk{name}{end}.jpg", jpeg(cmyk, quality=80, subsampling=sampling, progressive=progressive)
+            content = jpeg(ycck, quality=80, subsampling=sampling, progressive=progressive)
+            yield f"jpeg/ycck{name}{end}.jpg", transformed(content, 2)
+    content = jpeg(cmyk, quality=80)
+    yield "jpeg/ycckother.jpg", transformed(content, 1)
+    start = content.index(b"\xff\xee")
+    yield "jpeg/cmykplain.jpg", content[:start] + content[start + 16 :]
+
+
+def transformed(content, number):
+    """The file with another transform of colours in the segment of Adobe."""
+    start = content.index(b"\xff\xee\0\x0eAdobe")
+    assert content[start + 15] == 0
+    return content[: start + 15] + bytes([number]) + content[start + 16 :]
 
 
 def written_png(picture):

@@ -48,8 +48,11 @@ extension Attack {
         size("a JPEG of 60000 x 2000 in 141 bytes", 60000, 2000, "too short for 60000 x 2000 pixels"),
         Attack("a JPEG of 12 bits", jpeg(of: frame(bits: 12)), .rejected(.offset(75), "samples of 12 bits")),
         Attack(
-            "a JPEG of four colours", jpeg(of: frame(8, 8, (1...4).map { [$0, 0x11, 0] })),
-            .rejected(.offset(80), "4 components, such as CMYK, is not supported")),
+            "a JPEG of five colours", jpeg(of: frame(8, 8, (1...5).map { [$0, 0x11, 0] })),
+            .rejected(.offset(80), "5 components is not supported")),
+        Attack(
+            "a JPEG of four inks with a scan of one", jpeg(of: frame(8, 8, (1...4).map { [$0, 0x11, 0] })),
+            .rejected(.offset(150), "has no pixels")),
         Attack(
             "a JPEG of two components", jpeg(of: frame(8, 8, (1...2).map { [$0, 0x11, 0] })),
             .rejected(.offset(80), "2 components is not supported")),

@@ -47,10 +47,8 @@ struct JPEGFrame {
         let most = min(fileBytes, PictureLimits.pixels) * 8 * 64
         try PictureLimits.check(width: width, height: height, mostPixels: most, reader, at: start + 1)
         let count = Int(try reader.integer(UInt8.self))
-        guard count == 1 || count == 3 else {
-            throw reader.unsupported(
-                "a picture of \(count) components\(count == 4 ? ", such as CMYK," : "") is not supported", at: start + 5
-            )
+        guard [1, 3, 4].contains(count) else {
+            throw reader.unsupported("a picture of \(count) components is not supported", at: start + 5)
         }
         var parts: [(identifier: UInt8, across: Int, down: Int, table: Int)] = []
         for _ in 0..<count {

@@ -1,6 +1,6 @@
 import AccelByteIO
 
-/// The reader of JPEG files of 8 bits and one or three components, sequential or progressive with Huffman codes. (ITU-T T.81, annexes B, F
+/// The reader of JPEG files of 8 bits and one, three or four components, sequential or progressive with Huffman codes. (ITU-T T.81, annexes B, F
 /// and G; T.871, JFIF.)
 struct JPEGReader {
     private let bytes: ByteView
