@@ -4,6 +4,7 @@ usage: fixtures_images.py       (wants numpy, Pillow 13 or later, torch and tran
 - `png/*`: each colour type and bit depth, plain and interlaced, by a writer of this script, because Pillow writes few of them.
 - `jpeg/*`: by Pillow; factors of sampling that it does not write are edited into its files, whose pixels are then shuffled.
 - `jpeg/cmyk*`, `jpeg/ycck*`: the four inks of print, by Pillow, with the segment of Adobe changed or left out.
+- `exif/*`: each orientation, and EXIF and XMP that are odd or corrupt, in small pictures; each is read as `load_image` of transformers does.
 - `photo.png`, `photo.jpg`, `tall.png`, `tiny.png`: the pictures that are resized and run.
 - `goldens.json`: the size and the CRC-32 of the pixels of each file; of `photo.png` and others at other sizes; of the bytes and the float32
   values that image processors make; and the outputs of models of Tests/Fixtures for two pictures.
@@ -122,6 +123,7 @@ def files():
     yield "jpeg/one.jpg", jpeg(photo(1, 1), quality=75, subsampling=2)
     yield "jpeg/narrow.jpg", jpeg(photo(3, 40), quality=75, subsampling=2)
     yield from inks()
+    yield from orientations()
     yield "photo.png", written_png(photo(40, 30))
     yield "photo.jpg", jpeg(photo(40, 30), quality=90, subsampling=2)
     yield "tall.png", written_png(photo(9, 47))
@@ -153,6 +155,82 @@ def transformed(content, number):
     return content[: start + 15] + bytes([number]) + content[start + 16 :]
 
 
+def entry(tag, kind, count, value, order=">"):
+    """An entry of a TIFF directory. A number is stored in 4 bytes, or in 2 bytes for a short one."""
+    if not isinstance(value, bytes):
+        value = struct.pack(order + ("H" if kind == 3 else "L"), value).ljust(4, b"\0")
+    return struct.pack(order + "HHL", tag, kind, count) + value
+
+
+def tiff(*entries, order=">", number=42, first=8, count=None, rest=bytes(4)):
+    head = (b"MM" if order == ">" else b"II") + struct.pack(order + "HL", number, first)
+    return head + struct.pack(order + "H", len(entries) if count is None else count) + b"".join(entries) + rest
+
+
+def xmp(text):
+    return f'<x:xmpmeta><rdf:Description {text}</x:xmpmeta>'.encode()
+
+
+def orientations():
+    def png(exif=None, *chunks):
+        made = written_png(photo(5, 3))
+        extra = b"".join(chunks) + (b"" if exif is None else chunk(b"eXIf", exif))
+        return made[:33] + extra + made[33:]
+
+    def jpg(*segments):
+        made = jpeg(photo(11, 6).convert("L"), quality=60)
+        # Without the segment of JFIF.
+        made = made[:2] + made[20:]
+        return made[:2] + b"".join(b"\xff\xe1" + struct.pack(">H", len(part) + 2) + part for part in segments) + made[2:]
+
+    mark, adobe = b"Exif\0\0", b"http://ns.adobe.com/xap/1.0/\0"
+    itxt = lambda text, key=b"XML:com.adobe.xmp", middle=bytes(4): chunk(b"iTXt", key + b"\0" + middle + text)
+    for number in range(1, 9):
+        value = tiff(entry(274, 3, 1, number, "<" if number % 2 else ">"), order="<" if number % 2 else ">")
+        yield f"exif/{number}.jpg", jpg(mark + value)
+        yield f"exif/{number}.png", png(value)
+    six = entry(274, 3, 1, 6)
+    odd = {
+        "zero": tiff(entry(274, 3, 1, 0)), "nine": tiff(entry(274, 3, 1, 9)), "long": tiff(entry(274, 4, 1, 6)),
+        "bytes": tiff(entry(274, 1, 1, b"\6\0\0\0")), "text": tiff(entry(274, 2, 2, b"6\0\0\0")),
+        "signed": tiff(entry(274, 8, 1, b"\0\6\0\0")), "negative": tiff(entry(274, 9, 1, b"\xff\xff\xff\xff")),
+        "float": tiff(entry(274, 11, 1, struct.pack(">f", 6))), "floats": tiff(entry(274, 11, 1, struct.pack(">f", 6.5))),
+        "nan": tiff(entry(274, 11, 1, struct.pack(">f", float("nan")))),
+        "rational": tiff(entry(274, 5, 1, 26), rest=bytes(4) + struct.pack(">LL", 12, 2)),
+        "ratio0": tiff(entry(274, 5, 1, 26), rest=bytes(4) + struct.pack(">LL", 12, 0)),
+        "double": tiff(entry(274, 12, 1, 26), rest=bytes(4) + struct.pack(">d", 8)),
+        "long8": tiff(entry(274, 16, 1, 26), rest=bytes(4) + struct.pack(">Q", 3)),
+        "two": tiff(entry(274, 3, 2, b"\0\6\0\3")), "three": tiff(entry(274, 3, 3, 26), rest=bytes(4) + b"\0\5\0\1\0\1"),
+        "none": tiff(entry(274, 3, 0, 6)), "twice": tiff(six, entry(274, 3, 1, 3)), "again": tiff(entry(274, 99, 1, 3), six),
+        "unknown": tiff(entry(271, 77, 1 << 31, 0), six), "huge": tiff(entry(271, 2, 0xFFFFFFFF, 0), six),
+        "hugeten": tiff(*[entry(tag, 12, 0xFFFFFFFF, 0) for tag in range(200, 210)], six),
+        "overlap": tiff(entry(271, 2, 30, 8), entry(272, 2, 30, 8), entry(274, 3, 3, 8), entry(274, 3, 1, 6)),
+        "beyond": tiff(entry(271, 2, 9, 1 << 31), six), "edge": tiff(six, entry(305, 2, 9, 33)),
+        "count": tiff(six, count=65535), "count0": tiff(six, count=0), "loop": tiff(six, rest=struct.pack(">L", 8)),
+        "itself": tiff(six, first=0), "far": tiff(six, first=0xFFFFFFFF), "magic": tiff(six, number=42 << 8),
+        "big": tiff(six, number=43), "wrong": tiff(six, number=7), "empty": b"", "short": b"MM\0*\0\0\0", "head": tiff(six)[:8],
+        "cut": tiff(six)[:21], "marked": mark + tiff(six), "twomarks": mark + mark + tiff(six), "noise": bytes(range(200, 240)),
+    }
+    for name, content in odd.items():
+        yield f"exif/{name}.png", png(content)
+    for name in ("huge", "cut", "wrong", "short", "loop"):
+        yield f"exif/{name}.jpg", jpg(mark + odd[name])
+    attribute, element = xmp('tiff:Orientation="6"/>'), xmp("><tiff:Orientation>8</tiff:Orientation>")
+    yield "exif/split.jpg", jpg(mark + odd["rational"][:30], mark + odd["rational"][30:])
+    yield "exif/xmp.jpg", jpg(adobe + attribute)
+    yield "exif/xmpwrong.jpg", jpg(adobe + attribute, mark + odd["wrong"])
+    yield "exif/xmpcut.jpg", jpg(mark + odd["cut"], adobe + element)
+    yield "exif/xmpboth.jpg", jpg(mark + tiff(entry(274, 3, 1, 3)), adobe + attribute)
+    yield "exif/xmplast.jpg", jpg(adobe + attribute, adobe + xmp('tiff:Orientation="x" tiff:Orientation="3"/>'))
+    yield "exif/xmp.png", png(None, itxt(element))
+    yield "exif/xmpother.png", png(None, itxt(attribute, b"XML"))
+    yield "exif/xmpbytes.png", png(odd["bytes"], itxt(attribute))
+    yield "exif/xmpempty.png", png(None, itxt(b""), itxt(attribute, middle=b"\0\0\0"))
+    late = png()
+    yield "exif/late.png", late[:-12] + chunk(b"eXIf", odd["long"]) + late[-12:]
+    yield "exif/twochunks.png", png(odd["long"], chunk(b"eXIf", odd["double"]))
+
+
 def written_png(picture):
     content = io.BytesIO()
     picture.save(content, "PNG", optimize=True)
@@ -160,7 +238,13 @@ def written_png(picture):
 
 
 def opened(name):
-    return Image.open(FOLDER / name).convert("RGB")
+    picture = Image.open(FOLDER / name)
+    try:
+        picture = ImageOps.exif_transpose(picture)
+    except (SyntaxError, struct.error):
+        # Pillow reads the picture, but rejects its EXIF.
+        assert name.startswith("exif/")
+    return picture.convert("RGB")
 
 
 def resized():
@@ -251,7 +335,7 @@ def runs():
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    for folder in ("png", "jpeg"):
+    for folder in ("png", "jpeg", "exif"):
         (FOLDER / folder).mkdir(parents=True, exist_ok=True)
     goldens = {"files": []}
     for name, content in files():

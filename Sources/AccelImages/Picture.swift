@@ -25,7 +25,8 @@ public struct Picture: Equatable, Sendable {
         (self.pixels, self.width, self.height) = (pixels, width, height)
     }
 
-    /// Reads a PNG or JPEG file. Transparency is left out, and so are colour profiles, gamma and the orientation of a camera.
+    /// Reads a PNG or JPEG file. A picture with the orientation of a camera, in EXIF or XMP, is made upright; inks become red, green and blue.
+    /// Transparency is left out, and so are colour profiles and gamma. Corrupt metadata are left out, too.
     /// - Throws: `FormatError` with the byte offset, for another kind of file, for a corrupt one, and for one that is too large.
     public init(_ bytes: ByteView, file: String) throws(FormatError) {
         switch try PictureFormat(of: bytes, file: file) {

@@ -31,6 +31,11 @@ extension Attack {
         _ bits: [UInt8] = [0x3F], _ rest: [UInt8] = end
     ) -> [UInt8] { start + steps + frame + dc + ac + scan + bits + rest }
 
+    /// A JPEG with a segment of metadata at its beginning.
+    private static func described(_ content: String) -> [UInt8] {
+        start + segment(0xE1, Array(content.utf8)) + jpeg().dropFirst(2)
+    }
+
     private static let progressive = frame(marker: 0xC2)
     private static let means = scan([1, 0], [0, 0, 0])
 
@@ -88,6 +93,13 @@ extension Attack {
         Attack(
             "a JPEG with a segment beyond the file", start + segment(0xE0, [], size: 99),
             .rejected(.offset(6), "97 bytes are expected here")),
+        Attack("a JPEG with EXIF of no bytes", described("Exif\0\0"), .accepted),
+        Attack("a JPEG with EXIF cut in its header", described("Exif\0\0MM\0*\0\0"), .accepted),
+        Attack("a JPEG with EXIF cut in its directory", described("Exif\0\0II*\0\u{8}\0\0\0\u{1}"), .accepted),
+        Attack("a JPEG with XMP of no bytes", described("http://ns.adobe.com/xap/1.0/\0"), .accepted),
+        Attack(
+            "a JPEG with XMP cut in its orientation", described("http://ns.adobe.com/xap/1.0/\0tiff:Orientation>"),
+            .accepted),
         Attack(
             "a JPEG with bytes between segments", jpeg().prefix(71) + [1, 0xFF, 0] + jpeg().dropFirst(71), .accepted),
         Attack(

@@ -2,7 +2,7 @@ import AccelByteIO
 
 extension Attack {
     /// Picture files with the verdict of a reader.
-    public static let pictures: [Attack] = otherFormats + pngHeaders + pngChunks + pngPixels + jpegs
+    public static let pictures: [Attack] = otherFormats + pngHeaders + pngChunks + pngMetadata + pngPixels + jpegs
 
     private static let otherFormats: [Attack] = [
         Attack("no bytes", [], .rejected(.offset(0), "is not a PNG or JPEG file")),
@@ -90,6 +90,36 @@ extension Attack {
     ]
 
     private static let palette = header(color: 3)
+    /// A PNG with a chunk of metadata before its pixels.
+    private static func described(_ name: String, _ chunkName: String, _ content: [UInt8]) -> Attack {
+        Attack(name, header() + chunk(chunkName, content) + png().dropFirst(33), .accepted)
+    }
+
+    /// EXIF data of a directory at an offset, with one entry for the orientation.
+    private static func exif(at offset: Int = 8, entries: Int = 1, count: Int = 1, _ value: [UInt8]) -> [UInt8] {
+        Array("MM\0*".utf8) + big(offset, 4) + big(entries, 2) + [1, 18, 0, 3] + big(count, 4) + value + big(8, 4)
+    }
+
+    private static let pngMetadata: [Attack] = [
+        described("a PNG with an orientation", "eXIf", exif([0, 6, 0, 0])),
+        described("a PNG with EXIF of no bytes", "eXIf", []),
+        described("a PNG with EXIF that is no TIFF", "eXIf", Array("orientation".utf8)),
+        described("a PNG with EXIF cut in its entry", "eXIf", Array(exif([0, 6, 0, 0]).prefix(20))),
+        described("a PNG with EXIF of 65535 entries", "eXIf", exif(entries: 65535, [0, 9, 0, 0])),
+        described("a PNG with EXIF that points to itself", "eXIf", exif(at: 0, [0, 6, 0, 0])),
+        described("a PNG with EXIF beyond its bytes", "eXIf", exif(at: 0xFFFF_FFFF, [0, 6, 0, 0])),
+        described(
+            "a PNG with 2^32 - 1 orientations", "eXIf", exif(count: 0xFFFF_FFFF, [0xFF, 0xFF, 0xFF, 0xFF])),
+        described("a PNG with orientations beyond its EXIF", "eXIf", exif(count: 3, [0xFF, 0xFF, 0xFF, 0xFF])),
+        described(
+            "a PNG with an orientation in XMP", "iTXt",
+            Array("XML:com.adobe.xmp\0\0\0\0\0tiff:Orientation=\"8\"".utf8)),
+        described(
+            "a PNG with XMP cut in its orientation", "iTXt",
+            Array("XML:com.adobe.xmp\0\0\0\0\0tiff:Orientation".utf8)),
+        described("a PNG with XMP cut in its header", "iTXt", Array("XML:com.adobe.xmp\0\0".utf8)),
+    ]
+
     private static let pngChunks: [Attack] = [
         Attack(
             "a PNG with a color beyond its palette",

@@ -8,6 +8,7 @@ struct JPEGReader {
     private var reader: ByteReader
     private var frame: JPEGFrame?
     private var colors = JPEGColors()
+    private var metadata = PictureMetadata()
     /// Quantization tables in the order of the matrix, and Huffman tables.
     private var steps = [[UInt16]?](repeating: nil, count: 4)
     private var (dcTables, acTables) = (
@@ -30,7 +31,7 @@ struct JPEGReader {
         guard frame.components.allSatisfy({ $0.steps != nil }) else {
             throw reader.error("a component has no pixels before the end")
         }
-        return colors.picture(frame)
+        return colors.picture(frame).upright(from: metadata.orientation)
     }
 
     /// Reads the next segment.
@@ -60,6 +61,8 @@ struct JPEGReader {
         case 0xDD: restartInterval = Int(try content.integer(UInt16.self).byteSwapped)
         case 0xDA: try scan(&content)
         case 0xE0: if content.starts(with: "JFIF\0") { colors.isJFIF = true }
+        // Metadata stand before the pixels.
+        case 0xE1 where scans == 0: metadata.add(segment: try content.bytes(content.remaining))
         case 0xEE where content.starts(with: "Adobe") && content.remaining >= 12:
             colors.adobeTransform = try content.bytes(12).withBytes { $0[11] }
         default: break

@@ -1,7 +1,8 @@
 import AccelByteIO
 
 /// The reader of PNG files of every colour type and bit depth. (W3C, Portable Network Graphics, third edition.) Chunks that need not be
-/// understood are left out: transparency, gamma, colour profiles, and the later frames of an animation.
+/// understood are left out: transparency, gamma, colour profiles, and the later frames of an animation. The orientation
+/// of a camera is applied.
 struct PNGReader {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
@@ -17,6 +18,8 @@ struct PNGReader {
     private struct Chunk {
         let name: [UInt8]
         let content: ByteView
+        /// The checksum is that of the bytes.
+        let isIntact: Bool
         /// The offset of the content.
         let offset: Int
 
@@ -36,6 +39,7 @@ struct PNGReader {
         var palette: ByteView?
         var data: [ByteView] = []
         var (dataOffset, dataEnd) = (0, 0)
+        var metadata = PictureMetadata()
         while true {
             let chunk = try chunk()
             if chunk.is("IEND") { break }
@@ -55,6 +59,10 @@ struct PNGReader {
                 if data.isEmpty { dataOffset = chunk.offset }
                 data.append(chunk.content)
                 dataEnd = reader.position
+            } else if chunk.is("eXIf"), chunk.isIntact {
+                metadata.add(exifChunk: chunk.content)
+            } else if chunk.is("iTXt"), chunk.isIntact {
+                metadata.add(textChunk: chunk.content)
             } else if !chunk.isAncillary {
                 throw reader.error("the chunk \"\(chunk.text)\" is unknown", at: chunk.offset - 4)
             }
@@ -69,7 +77,7 @@ struct PNGReader {
         }
         let pixels = PNGPixels(header, palette: palette?.withBytes { Array($0) } ?? [])
         return try rows.withBytes { rows throws(FormatError) in
-            try pixels.picture(rows, reader, at: dataOffset)
+            try pixels.picture(rows, reader, at: dataOffset).upright(from: metadata.orientation)
         }
     }
 
@@ -85,9 +93,10 @@ struct PNGReader {
             throw reader.error("the chunk has \(size) bytes, but \(max(reader.remaining - 4, 0)) are left", at: start)
         }
         let content = try reader.bytes(size)
-        let chunk = Chunk(name: name, content: content, offset: start + 8)
         let expected = try reader.integer(UInt32.self).byteSwapped
-        guard chunk.isAncillary || Deflate.checksum(of: bytes[start + 4..<start + 8 + size]) == expected else {
+        let isIntact = Deflate.checksum(of: bytes[start + 4..<start + 8 + size]) == expected
+        let chunk = Chunk(name: name, content: content, isIntact: isIntact, offset: start + 8)
+        guard chunk.isAncillary || isIntact else {
             throw reader.error("the checksum of the chunk \"\(chunk.text)\" is another one", at: start + 8 + size)
         }
         return chunk
