@@ -5,14 +5,6 @@ public import AccelImages
 ///
 /// The values are those of the image processors of transformers with the backend `pil`.
 public struct ImageProcessor: Sendable {
-    /// The size of the picture before its middle is cut out.
-    public enum Size: Equatable, Sendable {
-        /// Exact sizes, which may change the proportions.
-        case exact(height: Int, width: Int)
-        /// The length of the shorter side; the other one in proportion, rounded down.
-        case shortestEdge(Int)
-    }
-
     /// The size after resizing; nil without resizing.
     public let size: Size?
     /// The filter of resizing.
@@ -22,18 +14,15 @@ public struct ImageProcessor: Sendable {
     /// The value of each byte in the three channels: rescaled and normalised.
     private let values: [[Float]]
 
+    /// The size of the result depends on that of the picture, so that a function of a fixed shape takes some pictures only.
+    package var hasVaryingSize: Bool { cropSize == nil && size?.isVarying != false }
+
     /// Returns the picture at the size that the model takes.
     /// - Throws: `RequestError` if the resized picture is too large.
     public func fitted(_ picture: Picture) throws(RequestError) -> Picture {
         var picture = picture
-        switch size {
-        case nil: break
-        case .exact(let height, let width)?: picture = try picture.resized(width: width, height: height, by: filter)
-        case .shortestEdge(let edge)?:
-            let (short, long) = (min(picture.width, picture.height), max(picture.width, picture.height))
-            let other = Int(Double(edge * long) / Double(short))
-            let isTall = picture.width <= picture.height
-            picture = try picture.resized(width: isTall ? edge : other, height: isTall ? other : edge, by: filter)
+        if let (height, width) = size?.fitting(height: picture.height, width: picture.width) {
+            picture = try picture.resized(width: width, height: height, by: filter)
         }
         guard let cropSize else { return picture }
         return try picture.centre(width: cropSize.width, height: cropSize.height)
@@ -63,7 +52,7 @@ public struct ImageProcessor: Sendable {
         }
         size =
             try flag("do_resize", true)
-            ? Self.size(settings["size"], isSquare: kind.isSquare) ?? kind.size : nil
+            ? Size(settings["size"], isSquare: kind.isSquare) ?? kind.size : nil
         let number = settings["resample"]
         guard let filter = try ResizingFilter(rawValue: number.exists ? number.int() : kind.filter.rawValue) else {
             throw number.error("the filter is unknown; 0 to \(ResizingFilter.allCases.count - 1) are supported")
@@ -71,7 +60,7 @@ public struct ImageProcessor: Sendable {
         self.filter = filter
         if try flag("do_center_crop", kind.cropSize != nil) {
             let field = settings["crop_size"]
-            let given = try Self.size(field, isSquare: true)
+            let given = try Size(field, isSquare: true)
             guard case .exact(let height, let width)? = given ?? kind.cropSize else {
                 throw field.error("expected a height and a width")
             }
@@ -81,34 +70,6 @@ public struct ImageProcessor: Sendable {
         }
         values = try Self.values(
             settings, kind, rescales: flag("do_rescale", true), normalises: flag("do_normalize", true))
-    }
-
-    private static let sides = 1...1 << 14
-
-    /// Reads a size: one number, a list of height and width, or an object.
-    /// - Returns: nil for a missing one.
-    private static func size(_ field: JSONField, isSquare: Bool) throws -> Size? {
-        guard field.exists else { return nil }
-        if case .integer? = field.value {
-            let side = try field.int(in: sides)
-            return isSquare ? .exact(height: side, width: side) : .shortestEdge(side)
-        }
-        if case .array? = field.value {
-            let list = try field.array().map { try $0.int(in: sides) }
-            guard list.count == 2 else {
-                throw field.error("expected a height and a width, found \(list.count) numbers")
-            }
-            return .exact(height: list[0], width: list[1])
-        }
-        let names = Set(try field.members().filter { $0.field.exists }.map(\.key))
-        switch names {
-        case ["height", "width"]:
-            return .exact(height: try field["height"].int(in: sides), width: try field["width"].int(in: sides))
-        case ["shortest_edge"]: return .shortestEdge(try field["shortest_edge"].int(in: sides))
-        default:
-            throw field.error(
-                "\(names.sorted().joined(separator: " and ")): only height and width, or shortest_edge, are supported")
-        }
     }
 
     /// Rounds as numpy does: rescaling in double precision, the rest in single precision.

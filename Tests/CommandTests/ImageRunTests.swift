@@ -31,6 +31,10 @@ struct ImageRunTests {
         try convert("gray", of: "vit_tall", settings: vit)
         try convert(
             "small", of: "vit_leftover", settings: #"{"image_processor_type": "ViTImageProcessor", "size": 18}"#)
+        try convert(
+            "edges", of: "vit_leftover",
+            settings:
+                #"{"image_processor_type": "ViTImageProcessor", "size": {"shortest_edge": 20, "longest_edge": 24}}"#)
         try convert("other", of: "vit_leftover", settings: #"{"image_processor_type": "DetrImageProcessor"}"#)
         try convert("bert", of: "bert_base", settings: nil)
         try "no picture".write(toFile: "\(folder)/text.png", atomically: true, encoding: .utf8)
@@ -123,6 +127,10 @@ struct ImageRunTests {
             ("gray", pictures[0], "no function takes pictures of three colours"),
             ("bare", pictures[0], "the package has no preprocessor_config.json"),
             ("small", pictures[0], "make a picture of 18 x 18, and its function takes 20 x 20"),
+            (
+                "edges", pictures[0],
+                "make a picture of 24 x 18, and its function takes 20 x 20; the settings keep the proportions of a picture"
+            ),
             (
                 "other", pictures[0],
                 "field image_processor_type: the image processor DetrImageProcessor is not supported"

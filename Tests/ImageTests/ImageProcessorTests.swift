@@ -29,7 +29,7 @@ struct ImageProcessorTests {
             let values = ByteView(processor.values(of: fitted))
             #expect(try Int(Deflate.checksum(of: values)) == row["values"].int(), "\(name)")
         }
-        #expect(rows.count == 63)
+        #expect(rows.count == 87)
     }
 
     @Test("Settings in processor_config.json, by the type of the model, and of other models")
@@ -50,7 +50,9 @@ struct ImageProcessorTests {
         arguments: [
             ("image_processor_type", "\"DetrImageProcessor\""), ("image_processor_type", "7"), ("size", "0"),
             ("size", "\"224\""), ("size", "[1, 2, 3]"), ("size", "100000"), ("size", #"{"longest_edge": 7}"#),
-            ("size", #"{"shortest_edge": 7, "longest_edge": 9}"#), ("resample", "6"), ("resample", "-1"),
+            ("size", #"{"shortest_edge": 7, "longest_edge": 0}"#), ("size", #"{"shortest_edge": 7, "width": 9}"#),
+            ("size", #"{"max_height": 7}"#), ("size", #"{"max_height": 7, "max_width": 99999}"#),
+            ("size", #"{"min_pixels": 7, "max_pixels": 9}"#), ("size", "{}"), ("resample", "6"), ("resample", "-1"),
             ("do_resize", "1"), ("do_center_crop", "true"), ("do_pad", "true"), ("image_mean", "[0.5, 0.5]"),
             ("image_std", "\"1\""), ("rescale_factor", "[]"),
         ])
@@ -60,6 +62,30 @@ struct ImageProcessorTests {
         let error = #expect(throws: FormatError.self) { _ = try processor(text) }
         #expect(error?.location == .field(name == "do_center_crop" ? "crop_size" : name))
         #expect(value.contains("Detr") ? error?.reason.contains("DetrImageProcessor is not supported") == true : true)
+    }
+
+    @Test("A size of the picture's proportions varies, unless a part is cut out")
+    func varying() throws {
+        for (type, more, isVarying) in [
+            ("ViT", #""size": 9"#, false),
+            ("ViT", #""size": {"shortest_edge": 9, "longest_edge": 12}"#, true),
+            ("ViT", #""size": {"max_height": 9, "max_width": 12}"#, true), ("ViT", #""do_resize": false"#, true),
+            ("Siglip", #""size": 9"#, true), ("CLIP", #""size": 9"#, false),
+            ("CLIP", #""do_center_crop": false"#, true),
+        ] {
+            let processor = try processor(#"{"image_processor_type": "\#(type)ImageProcessor", \#(more)}"#)
+            #expect(processor?.hasVaryingSize == isVarying, "\(type), \(more)")
+        }
+    }
+
+    @Test("A picture that is too long for its size is an error")
+    func tooLong() throws {
+        let line = try Picture(pixels: [UInt8](repeating: 0, count: 3000), width: 1000, height: 1)
+        for size in [#"{"shortest_edge": 9, "longest_edge": 12}"#, #"{"max_height": 9, "max_width": 12}"#] {
+            let processor = try #require(
+                try processor(#"{"image_processor_type": "ViTImageProcessor", "size": \#(size)}"#))
+            #expect(throws: RequestError.self) { try processor.fitted(line) }
+        }
     }
 
     @Test("Pixels that are not finite, and a side that is too long, are errors")

@@ -22,6 +22,15 @@ struct PicturePixels: Sendable {
         } catch { throw AccelError(error, at: path) }
     }
 
+    /// Returns why a picture has another size than the function, whose shape is fixed.
+    private func varyingReason(_ picture: Picture, _ height: Int, _ width: Int) -> String {
+        let reason =
+            processor.size == nil
+            ? "the settings do not resize pictures" : "the settings keep the proportions of a picture"
+        return
+            "; \(reason), and the shape of the function is fixed: the picture of \(picture.width) x \(picture.height) does not fit"
+    }
+
     /// Returns the pixels of some pictures; rows without a picture are zeros.
     /// - Parameter shape: F32[batch, 3, height, width].
     /// - Throws: `AccelError`: (invalid) for a picture that cannot be resized; (unsupported) if the settings make another size.
@@ -34,7 +43,8 @@ struct PicturePixels: Sendable {
             guard (fitted.height, fitted.width) == (height, width) else {
                 throw AccelError(
                     .unsupported,
-                    "the settings of the model make a picture of \(fitted.width) x \(fitted.height), and its function takes \(width) x \(height)",
+                    "the settings of the model make a picture of \(fitted.width) x \(fitted.height), and its function takes \(width) x \(height)"
+                        + (processor.hasVaryingSize ? varyingReason(picture, height, width) : ""),
                     at: path)
             }
             rows.append(processor.values(of: fitted))
