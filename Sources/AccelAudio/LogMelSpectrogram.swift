@@ -59,18 +59,33 @@ public struct LogMelSpectrogram: Sendable {
 
     /// Returns the features of the first frames of samples.
     package func features(of samples: [Float], frames frameCount: Int) -> Features {
+        features(of: samples, frames: frameCount) {}
+    }
+
+    /// The frames between two checks: a whole number of lanes, about 80 seconds of sound.
+    private static let checkedFrames = 1024 * Lanes.scalarCount
+
+    /// Returns the features of the first frames of samples.
+    /// - Parameter check: is called before each part of the work; its error ends it.
+    package func features(
+        of samples: [Float], frames frameCount: Int, _ check: () throws -> Void
+    ) rethrows -> Features {
         var largest = Lanes(repeating: -.infinity)
         var values = [Float](repeating: 0, count: bandCount * frameCount)
-        values.withUnsafeMutableBufferPointer { values in
-            spectrogram.powers(of: samples, frames: 0..<frameCount) { first, power in
-                let count = min(Lanes.scalarCount, frameCount - first)
-                for band in 0..<bandCount {
-                    let energy = filters.energy(band, power)
-                    // Frames beyond the end are reflections.
-                    if count == Lanes.scalarCount { largest = pointwiseMax(largest, energy) }
-                    for lane in 0..<count {
-                        if count < Lanes.scalarCount { largest[0] = max(largest[0], energy[lane]) }
-                        values[band * frameCount + first + lane] = energy[lane]
+        try values.withUnsafeMutableBufferPointer { values in
+            for start in stride(from: 0, to: frameCount, by: Self.checkedFrames) {
+                try check()
+                let frames = start..<min(start + Self.checkedFrames, frameCount)
+                spectrogram.powers(of: samples, frames: frames) { first, power in
+                    let count = min(Lanes.scalarCount, frameCount - first)
+                    for band in 0..<bandCount {
+                        let energy = filters.energy(band, power)
+                        // Frames beyond the end are reflections.
+                        if count == Lanes.scalarCount { largest = pointwiseMax(largest, energy) }
+                        for lane in 0..<count {
+                            if count < Lanes.scalarCount { largest[0] = max(largest[0], energy[lane]) }
+                            values[band * frameCount + first + lane] = energy[lane]
+                        }
                     }
                 }
             }

@@ -146,6 +146,7 @@ struct CodeSpeechTests {
                 // A run of seven frames has four frames of sound. No later token has been asked for.
                 if samples.isEmpty { #expect(piece.frameCount == 4 * 2048 && stream.summary == nil) }
                 samples += piece.samples
+                #expect(stream.samplesDone == samples.count)
             }
             expectEqual(samples, expected)
             let summary = try #require(stream.summary)
@@ -168,6 +169,10 @@ struct CodeSpeechTests {
         for try await piece in stream { samples += piece.samples }
         expectEqual(samples, try await whole(try written(8)))
         #expect(stream.summary?.reason == .maxTokens)
+        options.generation.timeLimit = .zero
+        let late = try await model("llm").speak(text: "Hello.", through: try await model("both"), options)
+        for try await _ in late {}
+        #expect(late.summary?.reason == .timedOut && late.samplesDone == 0)
     }
 
     @Test("the end of a task ends its speech, and the models go on working")

@@ -93,6 +93,12 @@ struct PhonemeRunTests {
         #expect(other != plain && other.frameCount == plain.frameCount)
         options.speed = 0.5
         let slow = try await model.speak(Self.phonemes, voice: voice, options)
+        options.timeLimit = .zero
+        let limited = options
+        let late = await #expect(throws: AccelError.self) {
+            try await model.speak(Self.phonemes, voice: voice, limited)
+        }
+        #expect(late?.code == .timedOut)
         #expect(slow.frameCount > plain.frameCount * 3 / 2)
     }
 

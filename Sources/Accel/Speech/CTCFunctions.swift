@@ -60,12 +60,12 @@ struct CTCReader: FrameReader {
     func makeSegments(pause: Int) -> CTCSegments { CTCSegments(vocabulary, pause: pause) }
 
     func frames(
-        _ range: Range<Int>, of samples: [Float], in session: AccelSession
+        _ range: Range<Int>, of samples: [Float], within deadline: Deadline, in session: AccelSession
     ) async throws(AccelError) -> [CTCSegments.Frame] {
         let function = functions.function(for: samples.count)
         let outputs = try await session.prediction(
             of: function.name, from: try input.tensors(samples, for: function.ports),
-            options: RunOptions(outputs: [function.logits.name]))
+            options: RunOptions(timeLimit: deadline.left, outputs: [function.logits.name]))
         let logits = try outputs[function.logits.name].array(of: Float.self)
         let width = function.vocabularySize
         return range.clamped(to: 0..<function.frameCount).map { frame in

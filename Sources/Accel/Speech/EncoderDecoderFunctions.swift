@@ -32,26 +32,31 @@ struct EncoderDecoderFunctions: Sendable {
     }
 
     /// Makes the decoder's cross-attention states of a sound.
-    func encode(_ inputs: AccelFunction.Inputs, in session: AccelSession) async throws(AccelError) {
+    func encode(
+        _ inputs: AccelFunction.Inputs, within deadline: Deadline, in session: AccelSession
+    ) async throws(AccelError) {
         let outputs = try await session.prediction(
-            of: encoder.name, from: inputs, options: RunOptions(outputs: [hidden.name]))
+            of: encoder.name, from: inputs, options: RunOptions(timeLimit: deadline.left, outputs: [hidden.name]))
         _ = try await session.prediction(
-            of: cross.name, from: [cross.inputs[0].name: try outputs[hidden.name]], options: RunOptions(outputs: []))
+            of: cross.name, from: [cross.inputs[0].name: try outputs[hidden.name]],
+            options: RunOptions(timeLimit: deadline.left, outputs: []))
     }
 
     /// Returns the tokens that follow a prompt, after `encode`, up to one of `stopTokens`, which is the last one then.
-    /// - Throws: `AccelError` (cancelled) if the task is, and the backend's.
+    /// - Throws: `AccelError`: (cancelled) if the task is, (timed out), and the backend's.
     func tokens(
         after prompt: [Int64], atMost count: Int, until stopTokens: Set<Int64>, by chooser: any TokenChooser,
-        in session: AccelSession
+        within deadline: Deadline, in session: AccelSession
     ) async throws(AccelError) -> [Int64] {
         let stream = session.generate(
-            from: prompt, GenerationOptions(maxTokens: count, stopTokens: stopTokens), by: chooser, with: decoder)
+            from: prompt, GenerationOptions(maxTokens: count, stopTokens: stopTokens, timeLimit: deadline.left),
+            by: chooser, with: decoder)
         var chosen: [Int64] = []
         for try await token in stream { chosen.append(token) }
-        if stream.summary?.reason == .cancelled {
-            throw AccelError(.cancelled, "was cancelled", at: "a transcription")
+        switch stream.summary?.reason {
+        case .cancelled: throw AccelError(.cancelled, "was cancelled", at: "a transcription")
+        case .timedOut: throw AccelError(timedOutAt: "a transcription")
+        default: return chosen
         }
-        return chosen
     }
 }

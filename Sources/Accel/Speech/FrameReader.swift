@@ -24,9 +24,9 @@ protocol FrameReader: Sendable {
     func makeSegments(pause: Int) -> Segments
     /// Returns some frames of samples.
     /// - Parameter samples: at most as many as the longest function takes.
-    /// - Throws: `AccelError` of the backend, (cancelled) when the task is.
+    /// - Throws: `AccelError` of the backend, (cancelled) when the task is, (timed out).
     func frames(
-        _ range: Range<Int>, of samples: [Float], in session: AccelSession
+        _ range: Range<Int>, of samples: [Float], within deadline: Deadline, in session: AccelSession
     ) async throws(AccelError) -> [Segments.Frame]
 }
 

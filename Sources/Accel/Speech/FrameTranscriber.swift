@@ -7,6 +7,7 @@ import AccelPlatform
 actor FrameTranscriber<Reader: FrameReader>: SegmentMaker {
     nonisolated let language = Locked<String?>(nil)
     nonisolated let secondsWithoutSpeech = Locked(0.0)
+    nonisolated let secondsDone = Locked(0.0)
     private let reader: Reader
     private let session: AccelSession
     private let spoken: [ClosedRange<Double>]?
@@ -16,7 +17,8 @@ actor FrameTranscriber<Reader: FrameReader>: SegmentMaker {
     private var windows: ArraySlice<CTCWindows.Window> = []
     private var segments: Reader.Segments
     private var waiting: ArraySlice<CTCSegments.Segment> = []
-    private var times = SoundTimes()
+    private var times: SoundTimes
+    private var deadline: Deadline
     private var isFirst = true
     private var isAtWork = false
 
@@ -29,6 +31,7 @@ actor FrameTranscriber<Reader: FrameReader>: SegmentMaker {
         _ model: AccelModel, _ reader: Reader, _ sound: Sound?, _ options: TranscriptionOptions
     ) throws(AccelError) {
         (self.reader, self.sound, spoken) = (reader, sound, options.spoken)
+        (times, deadline) = (SoundTimes(duration: sound?.duration ?? 0), Deadline(after: options.timeLimit))
         let path = model.package.path
         try options.check()
         try options.checkPlain(path)
@@ -55,23 +58,36 @@ actor FrameTranscriber<Reader: FrameReader>: SegmentMaker {
         }
         isAtWork = true
         defer { isAtWork = false }
+        deadline.start()
         try prepare()
-        while waiting.isEmpty, let window = windows.popFirst() {
+        while waiting.isEmpty, let window = windows.first {
+            try deadline.check(at: "a transcription")
             var found: [CTCSegments.Segment] = []
             let frames = try await reader.frames(
-                window.frames, of: Array(samples[window.samples]), in: session)
+                window.frames, of: Array(samples[window.samples]), within: deadline, in: session)
+            windows.removeFirst()
             for frame in frames {
                 if let segment = segments.append(frame) { found.append(segment) }
             }
             if windows.isEmpty, let segment = segments.finish() { found.append(segment) }
             waiting = found[...]
+            noteProgress(window.samples.lowerBound + window.frames.upperBound * hop)
         }
+        if windows.isEmpty { noteProgress(samples.count) }
         return try waiting.popFirst().map(segment)
+    }
+
+    /// - Parameter done: in samples.
+    private func noteProgress(_ done: Int) {
+        let seconds = times.time(Double(done) / Double(rate), isEnd: true)
+        let done = windows.isEmpty ? times.end : min(seconds, times.end)
+        secondsDone.withLock { $0 = done }
     }
 
     /// Makes samples of a sound that has not begun.
     private func prepare() throws(AccelError) {
         guard let sound else { return }
+        try deadline.check(at: "a transcription")
         do {
             samples = try sound.samples(at: rate)
         } catch { throw AccelError(error, at: "the sound") }

@@ -14,6 +14,9 @@ where Source.Element == Sound {
     /// of one language.
     public var language: String? { transcriber.transcriber.language.withLock { $0 } }
 
+    /// The seconds from the beginning of the sound whose segments are computed, up to the end of a window.
+    public var secondsDone: Double { transcriber.transcriber.secondsDone.withLock { $0 } }
+
     /// The seconds before, between and after windows, and of windows that the model takes for silence.
     public var secondsWithoutSpeech: Double { transcriber.transcriber.secondsWithoutSpeech.withLock { $0 } }
 
@@ -55,6 +58,7 @@ actor LiveTranscriber<Source: AsyncSequence & Sendable> where Source.Element == 
             guard let window = try await nextWindow() else {
                 let heard = max(windows.secondsHeard, end)
                 transcriber.secondsWithoutSpeech.withLock { $0 += heard - end }
+                transcriber.secondsDone.withLock { $0 = heard }
                 end = heard
                 return nil
             }
@@ -77,7 +81,8 @@ extension AccelModel {
     ///     for try await segment in try model.transcribe(live: microphone) { print(segment.text) }
     ///
     /// The sound is cut into windows with speech (`SpeechWindowOptions`), each of which is transcribed after the text of those before, as
-    /// `transcribe(_:_:)` does it. Times are seconds from the beginning of the sound.
+    /// `transcribe(_:_:)` does it. Times are seconds from the beginning of the sound. The time limit of the options ends the work on a window, and
+    /// that on the next one before it begins; it does not end the source.
     /// - Parameters:
     ///   - pieces: the sound in pieces of any length, all of one rate.
     ///   - detector: a model that tells speech, such as Silero VAD; nil to tell it by the level of the sound.

@@ -9,6 +9,7 @@ import AccelText
 actor SampleTranscriber: SegmentMaker {
     nonisolated let language = Locked<String?>(nil)
     nonisolated let secondsWithoutSpeech = Locked(0.0)
+    nonisolated let secondsDone = Locked(0.0)
     private let functions: SampleFunctions
     private let tokenizer: Tokenizer
     /// The first token of each text, and those that end it.
@@ -20,7 +21,8 @@ actor SampleTranscriber: SegmentMaker {
     /// The sound, until its windows replace it.
     private var sound: Sound?
     private var windows: ArraySlice<SpeechWindow> = []
-    private var times = SoundTimes()
+    private var times: SoundTimes
+    private var deadline: Deadline
     private var isFirst = true
     private var isAtWork = false
 
@@ -34,6 +36,7 @@ actor SampleTranscriber: SegmentMaker {
     ) throws(AccelError) {
         let path = model.package.path
         (self.functions, self.sound, spoken) = (functions, sound, options.spoken)
+        (times, deadline) = (SoundTimes(duration: sound?.duration ?? 0), Deadline(after: options.timeLimit))
         try options.check()
         try options.checkPlain(path)
         guard !options.findsWordTimes else {
@@ -69,17 +72,30 @@ actor SampleTranscriber: SegmentMaker {
         }
         isAtWork = true
         defer { isAtWork = false }
+        deadline.start()
         try await prepare()
-        while let window = windows.popFirst() {
-            if let segment = try await segment(of: window) { return segment }
+        while let window = windows.first {
+            try deadline.check(at: "a transcription")
+            let segment = try await segment(of: window)
+            windows.removeFirst()
+            noteProgress(window.start + window.sound.duration)
+            if let segment { return segment }
             secondsWithoutSpeech.withLock { $0 += window.sound.duration }
         }
+        noteProgress(times.end)
         return nil
+    }
+
+    /// - Parameter done: in seconds of the windows.
+    private func noteProgress(_ done: Double) {
+        let seconds = windows.isEmpty ? times.end : min(times.time(done, isEnd: true), times.end)
+        secondsDone.withLock { $0 = seconds }
     }
 
     /// Makes windows of a sound that has not begun.
     private func prepare() async throws(AccelError) {
         guard let sound else { return }
+        try deadline.check(at: "a transcription")
         var samples: [Float]
         do {
             samples = try sound.samples(at: functions.rate)
@@ -116,10 +132,10 @@ actor SampleTranscriber: SegmentMaker {
         guard limit > 0 else { return nil }
         if isNormalised { samples = AudioFeatures.normalised(samples) }
         let own = functions.window(for: samples.count)
-        try await own.parts.encode(try own.inputs(samples), in: session)
+        try await own.parts.encode(try own.inputs(samples), within: deadline, in: session)
         let chooser = TranscriptChooser([], after: 1, by: Sampler(.greedy))
         var tokens = try await own.parts.tokens(
-            after: [start], atMost: limit, until: ends, by: chooser, in: session)
+            after: [start], atMost: limit, until: ends, by: chooser, within: deadline, in: session)
         let logProbabilities = chooser.logProbabilities
         if let last = tokens.last, ends.contains(last) { tokens.removeLast() }
         let text = tokenizer.decode(tokens.compactMap { TokenID(exactly: $0) })

@@ -8,6 +8,8 @@ protocol SegmentMaker: Actor {
     nonisolated var language: Locked<String?> { get }
     /// The seconds of sound that were taken for silence.
     nonisolated var secondsWithoutSpeech: Locked<Double> { get }
+    /// The seconds from the beginning of the sound whose segments are computed.
+    nonisolated var secondsDone: Locked<Double> { get }
     /// Returns the next segment of the sound so far; nil after the last one.
     func next() async throws(AccelError) -> TranscriptionSegment?
     /// Goes on with a window of the sound, after the segments of the one before.

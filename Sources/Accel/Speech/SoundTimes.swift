@@ -5,7 +5,13 @@ struct SoundTimes {
     /// The parts that the samples are joined of; nil for the samples of a window, or of the whole sound.
     var parts: SpokenParts?
     /// The times at which the window begins and ends, in seconds.
-    private var window = (start: 0.0, end: 0.0)
+    private var window: (start: Double, end: Double)
+
+    /// - Parameter duration: that of the whole sound, in seconds; 0 if it comes in windows.
+    init(duration: Double = 0) { window = (0, duration) }
+
+    /// The end of the sound so far, in seconds.
+    var end: Double { window.end }
 
     /// Goes on with a window.
     /// - Returns: the seconds between it and the one before.

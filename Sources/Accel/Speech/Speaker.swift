@@ -44,15 +44,18 @@ struct Speaker: Sendable {
     /// - Parameters:
     ///   - text: numbers of phonemes, with 0 before and after them.
     ///   - style: two halves of a voice's row.
+    ///   - deadline: the end of the time for all functions.
     func speak(
-        _ text: [Int64], _ style: (sound: [Float], prosody: [Float]), speed: Double, given: GivenNumbers
+        _ text: [Int64], _ style: (sound: [Float], prosody: [Float]), speed: Double,
+        until deadline: Deadline = Deadline(),
+        given: GivenNumbers
     ) async throws(AccelError) -> Sound {
         let encoder = try parts.text.fitting(text.count, "phonemes, with the two at its ends")
         let size = encoder.inputs.first { $0.name == "input_ids" }?.shape.dimensions[1] ?? text.count
         let ids = text + [Int64](repeating: 0, count: size - text.count)
         let encoded = try await run(
             encoder, ["input_ids": ids.tensor(1, size), "length": [Int64(text.count)].tensor(1)],
-            ["style": style.prosody], given)
+            ["style": style.prosody], given, deadline)
         let durations = try durations(try encoded["durations"], of: text.count, speed: speed)
         let frames = durations.reduce(0, +)
 
@@ -61,17 +64,17 @@ struct Speaker: Sendable {
         let curves = try await run(
             prosody, ["length": length],
             ["style": style.prosody, "en": try Columns(rows: try encoded["d"]).repeated(durations)],
-            given)
+            given, deadline)
         let (pitch, loudness) = (try Columns(try curves["f0"]), try Columns(try curves["n"]))
 
         let features = try Columns(try encoded["t_en"]).repeated(durations)
         let decoded = try await run(
             try parts.decoder.fitting(frames, "frames"), ["length": length],
-            ["asr": features, "f0": pitch, "n": loudness, "ref_s": style.sound], given)
+            ["asr": features, "f0": pitch, "n": loudness, "ref_s": style.sound], given, deadline)
 
         // Pitch and loudness have two numbers for each frame.
         let source = try parts.source.fitting(2 * frames, "half frames")
-        let harmonics = try await run(source, [:], ["f0": pitch], given)
+        let harmonics = try await run(source, [:], ["f0": pitch], given, deadline)
 
         let vocoder = try parts.vocoder.fitting(2 * frames, "half frames")
         let audio = try await run(
@@ -79,14 +82,14 @@ struct Speaker: Sendable {
             [
                 "x_pre": try Columns(try decoded["x_pre"]), "har": try Columns(try harmonics["har"]),
                 "ref_s": style.sound,
-            ], given)
+            ], given, deadline)
         return try sound(audio, of: vocoder, frames: 2 * frames)
     }
 
     /// Runs a function, whose inputs are as long as its ports.
     private func run(
         _ function: FunctionDescription, _ integers: [String: AccelTensor], _ floats: [String: any SpeakerInput],
-        _ given: GivenNumbers
+        _ given: GivenNumbers, _ deadline: Deadline
     ) async throws(AccelError) -> Outputs {
         var inputs = integers
         for port in function.inputs where port.elementType == .float32 {
@@ -96,7 +99,8 @@ struct Speaker: Sendable {
                 inputs[port.name] = try floats[port.name]?.tensor(for: port, of: function)
             }
         }
-        return try await AccelFunction(function, of: model).prediction(from: inputs)
+        return try await AccelFunction(function, of: model).prediction(
+            from: inputs, options: RunOptions(timeLimit: deadline.left))
     }
 
     /// Returns the frames of each phoneme, at least one.

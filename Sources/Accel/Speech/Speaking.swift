@@ -8,6 +8,8 @@ public struct SpeakingOptions: Sendable {
     public var speed = 1.0
     /// The seed of the noise in consonants and breath.
     public var seed: UInt64 = 0
+    /// The time for the whole speech; nil for no limit.
+    public var timeLimit: Duration?
 
     /// The options of the original model.
     public init() {}
@@ -32,7 +34,8 @@ extension AccelModel {
     /// - Parameter phonemes: one symbol after the other, of those in the model's configuration.
     /// - Returns: the sound at the model's rate, one channel.
     /// - Throws: `AccelError`: (unsupported) for a model that does not speak, or a package without some of the parts; (invalid) for
-    ///   unknown symbols, for a text or a speech that is too long, and for a voice of another model; (cancelled); and the backend's.
+    ///   unknown symbols, for a text or a speech that is too long, and for a voice of another model; (cancelled); (timed out) once
+    ///   the time limit is over; and the backend's.
     public func speak(
         _ phonemes: String, voice: Voice, _ options: SpeakingOptions = SpeakingOptions()
     ) async throws(AccelError) -> Sound {
@@ -40,7 +43,8 @@ extension AccelModel {
         let speaker = try Speaker(self)
         let style = try voice.style(phonemes: phonemes.unicodeScalars.count)
         let text = try speaker.text(of: phonemes)
-        return try await speaker.speak(text, style, speed: options.speed) { port in
+        let deadline = Deadline.started(after: options.timeLimit)
+        return try await speaker.speak(text, style, speed: options.speed, until: deadline) { port in
             port.role.kind == .noise ? port.noise(seed: options.seed) : nil
         }
     }

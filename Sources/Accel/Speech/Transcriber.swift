@@ -5,7 +5,7 @@ import AccelText
 
 /// Decodes a sound window by window by a model such as Whisper, each with the text of those before it as its prompt.
 actor Transcriber: SegmentMaker {
-    private let decoder: WindowDecoder
+    private var decoder: WindowDecoder
     private let options: TranscriptionOptions
     /// The sound, whose features replace it when they are needed.
     private enum Input {
@@ -14,10 +14,11 @@ actor Transcriber: SegmentMaker {
         case features(LogMelSpectrogram.Features)
     }
     private var input = Input.nothing
-    private var times = SoundTimes()
+    private var times: SoundTimes
 
     nonisolated let language: Locked<String?>
     nonisolated let secondsWithoutSpeech = Locked(0.0)
+    nonisolated let secondsDone = Locked(0.0)
     /// The first frame of the next window.
     private var position = 0
     /// The tokens of the text so far, since the last window that was not accepted at a low temperature.
@@ -32,8 +33,9 @@ actor Transcriber: SegmentMaker {
     /// - Parameter sound: nil if all sound comes later (`hear`).
     init(_ model: AccelModel, _ sound: Sound?, _ options: TranscriptionOptions) throws(AccelError) {
         try options.check()
-        decoder = try WindowDecoder(model, options)
-        self.options = options
+        let decoder = try WindowDecoder(model, options)
+        (self.decoder, self.options) = (decoder, options)
+        times = SoundTimes(duration: sound?.duration ?? 0)
         language = Locked(decoder.tokens.isMultilingual ? options.language : nil)
         if let sound { input = .sound(sound) }
     }
@@ -50,9 +52,21 @@ actor Transcriber: SegmentMaker {
         }
         isAtWork = true
         defer { isAtWork = false }
+        decoder.deadline.start()
         guard let features = try prepared() else { return nil }
-        while waiting.isEmpty, position < features.frameCount { try await decodeWindow(of: features) }
+        while waiting.isEmpty, position < features.frameCount {
+            try decoder.deadline.check(at: "a transcription")
+            try await decodeWindow(of: features)
+            noteProgress(features.frameCount)
+        }
+        noteProgress(features.frameCount)
         return waiting.popFirst()
+    }
+
+    /// - Parameter frameCount: those of the sound, which may have none.
+    private func noteProgress(_ frameCount: Int) {
+        let done = position < frameCount ? min(time(position, isEnd: true), times.end) : times.end
+        secondsDone.withLock { $0 = done }
     }
 
     private func prepared() throws(AccelError) -> LogMelSpectrogram.Features? {
@@ -60,6 +74,7 @@ actor Transcriber: SegmentMaker {
         case .nothing: return nil
         case .features(let features): return features
         case .sound(let sound):
+            try decoder.deadline.check(at: "a transcription")
             do {
                 let features: LogMelSpectrogram.Features
                 (features, times.parts) = try decoder.features(of: sound, options.spoken)

@@ -37,6 +37,11 @@ public struct TranscriptionSegment: Equatable, Sendable {
 public struct Transcription: AsyncSequence, Sendable {
     public typealias Element = TranscriptionSegment
     let transcriber: any SegmentMaker
+    /// The length of the sound, in seconds.
+    public let duration: Double
+
+    /// The seconds from the beginning of the sound whose segments are computed, silence included: `duration` at the end.
+    public var secondsDone: Double { transcriber.secondsDone.withLock { $0 } }
 
     /// The code of the language that is spoken, such as `en`: the requested one, or the detected one once the first window has been
     /// computed. nil before, for a model of one language, and for one that tells none.
@@ -50,8 +55,8 @@ public struct Transcription: AsyncSequence, Sendable {
         let transcriber: any SegmentMaker
 
         /// The next segment; nil after the last one.
-        /// - Throws: `AccelError`: (invalid) for a sound that cannot be resampled, (cancelled) when the task is, (busy) while another
-        ///   iterator is at work, and the backend's.
+        /// - Throws: `AccelError`: (invalid) for a sound that cannot be resampled, (cancelled) when the task is, (timed out) once the
+        ///   time limit is over, (busy) while another iterator is at work, and the backend's.
         public mutating func next() async throws(AccelError) -> TranscriptionSegment? { try await transcriber.next() }
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(AccelError)
             -> TranscriptionSegment?
@@ -79,6 +84,6 @@ extension AccelModel {
     public func transcribe(
         _ sound: Sound, _ options: TranscriptionOptions = TranscriptionOptions()
     ) throws(AccelError) -> Transcription {
-        Transcription(transcriber: try segmentMaker(sound, options))
+        Transcription(transcriber: try segmentMaker(sound, options), duration: sound.duration)
     }
 }

@@ -30,6 +30,9 @@ public struct TranscriptionOptions: Sendable {
     public var usesPreviousText = true
     /// The seed of tokens at temperatures above 0.
     public var seed: UInt64 = 0
+    /// The time for all segments, from the first one that is asked for; nil for no limit. After it a transcription throws `AccelError` (timed
+    /// out) in place of the next window's segments.
+    public var timeLimit: Duration?
 
     /// Options of a transcription; the limits are those of OpenAI's Whisper.
     public init(task: Task = .transcribe, language: String? = nil) { (self.task, self.language) = (task, language) }

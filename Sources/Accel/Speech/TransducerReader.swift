@@ -43,12 +43,12 @@ struct TransducerReader: FrameReader {
     func makeSegments(pause: Int) -> TransducerSegments { TransducerSegments(vocabulary, pause: pause) }
 
     func frames(
-        _ range: Range<Int>, of samples: [Float], in session: AccelSession
+        _ range: Range<Int>, of samples: [Float], within deadline: Deadline, in session: AccelSession
     ) async throws(AccelError) -> [[TransducerSegments.Emission]] {
         let encoder = functions.encoder(for: samples.count)
         let outputs = try await session.prediction(
             of: encoder.name, from: try input.tensors(samples, for: encoder.ports),
-            options: RunOptions(outputs: [encoder.states.name]))
+            options: RunOptions(timeLimit: deadline.left, outputs: [encoder.states.name]))
         let states = try outputs[encoder.states.name].array(of: Float.self)
         let count = min(input.frameCount(samples.count), encoder.stateCount)
         let width = functions.read.shape.dimensions[2]
@@ -58,6 +58,7 @@ struct TransducerReader: FrameReader {
         var read = try await predicted(vocabulary.blank, in: session)
         var (frame, symbols) = (0, 0)
         while frame < count {
+            try deadline.check(at: "a transcription")
             let heard = Array(states[frame * width..<(frame + 1) * width])
             let step = try await joined(heard, read, in: session)
             let isBlank = step.token == vocabulary.blank

@@ -14,6 +14,8 @@ public struct VoiceActivityOptions: Sendable {
     public var shortestPause = 2.0
     /// The seconds that are added before and after speech; half of a pause that is too short for both.
     public var padding = 0.4
+    /// The time for the whole sound; nil for no limit.
+    public var timeLimit: Duration?
 
     /// The options that faster-whisper has before transcripts.
     public init() {}
@@ -37,17 +39,18 @@ extension AccelModel {
     ///
     /// - Returns: the parts in seconds, in order; they do not overlap.
     /// - Throws: `AccelError`: (unsupported) for a model that is no such detector; (invalid) for a sound that cannot be resampled or samples that
-    ///   are no sound; (cancelled); and the backend's.
+    ///   are no sound; (cancelled); (timed out) once the time limit is over; and the backend's.
     public func speech(
         in sound: Sound, _ options: VoiceActivityOptions = VoiceActivityOptions()
     ) async throws(AccelError) -> [ClosedRange<Double>] {
         try options.check()
+        let deadline = Deadline.started(after: options.timeLimit)
         let detector = try SpeechDetector(self)
         let samples: [Float]
         do {
             samples = try sound.samples(at: SpeechDetector.rate)
         } catch { throw AccelError(error, at: "the sound") }
-        let probabilities = try await detector.probabilities(of: samples)
+        let probabilities = try await detector.probabilities(of: samples, until: deadline)
         return SpeechParts(probabilities, chunk: SpeechDetector.chunk, sampleCount: samples.count, options)
             .seconds
     }
@@ -79,7 +82,7 @@ struct SpeechDetector {
     }
 
     /// Returns the probability of speech in each chunk; silence follows the last sample.
-    func probabilities(of samples: [Float]) async throws(AccelError) -> [Float] {
+    func probabilities(of samples: [Float], until deadline: Deadline) async throws(AccelError) -> [Float] {
         var found: [Float] = []
         let frame = Self.context + Self.chunk
         for start in stride(from: 0, to: samples.count, by: Self.chunk) {
@@ -87,16 +90,19 @@ struct SpeechDetector {
             for index in max(start - Self.context, 0)..<min(start + Self.chunk, samples.count) {
                 values[index - start + Self.context] = samples[index]
             }
-            found.append(try await probability(of: values))
+            found.append(try await probability(of: values, until: deadline))
         }
         return found
     }
 
     /// Returns the probability of speech in the next chunk.
     /// - Parameter samples: its samples, after the last ones of the chunk before.
-    func probability(of samples: some Collection<Float>) async throws(AccelError) -> Float {
+    func probability(
+        of samples: some Collection<Float>, until deadline: Deadline = Deadline()
+    ) async throws(AccelError) -> Float {
         let input = [self.input: try AccelTensor(Array(samples), 1, Self.context + Self.chunk)]
-        let outputs = try await session.prediction(of: function, from: input)
+        let outputs = try await session.prediction(
+            of: function, from: input, options: RunOptions(timeLimit: deadline.left))
         return try outputs[output].array(of: Float.self)[0]
     }
 }

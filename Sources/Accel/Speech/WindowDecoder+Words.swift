@@ -58,7 +58,7 @@ extension WindowDecoder {
         let outputs = try await session.prediction(
             of: aligner.function.name,
             from: [aligner.tokens.name: try AccelTensor(sequence + padding, 1, aligner.tokens.shape.count)],
-            options: RunOptions(outputs: [aligner.scores.name]))
+            options: RunOptions(timeLimit: deadline.left, outputs: [aligner.scores.name]))
         let sizes = aligner.scores.shape.dimensions
         let step = functions.framesPerState
         let states = min(max((length + step - 1) / step, 1), sizes[3])

@@ -10,6 +10,8 @@ struct WindowDecoder: Sendable {
     let tokenizer: Tokenizer
     let session: AccelSession
     let options: TranscriptionOptions
+    /// The end of the time for all windows.
+    var deadline: Deadline
     private let rules: [any LogitRule]
 
     /// - Throws: as `AccelModel.transcribe`.
@@ -36,7 +38,7 @@ struct WindowDecoder: Sendable {
             error.reason = .noWordTimes
             throw error
         }
-        self.options = options
+        (self.options, deadline) = (options, Deadline(after: options.timeLimit))
         session = try model.makeSession()
         rules = [
             SuppressedTokens(tokens: tokens.suppressed), SuppressedFirstTokens(tokens: tokens.suppressedFirst),
@@ -71,7 +73,7 @@ struct WindowDecoder: Sendable {
     }
 
     /// Returns the features of a sound, or of its spoken parts: a frame for each hop. Silence follows the last sample.
-    /// - Throws: `RequestError` for a rate that cannot be converted, and for samples that are no sound.
+    /// - Throws: `RequestError` for a rate that cannot be converted, and for samples that are no sound; `AccelError`: (cancelled), (timed out).
     func features(
         of sound: Sound, _ spoken: [ClosedRange<Double>]?
     ) throws -> (LogMelSpectrogram.Features, SpokenParts?) {
@@ -82,7 +84,8 @@ struct WindowDecoder: Sendable {
         let frames = samples.count / extractor.hop
         // Otherwise the last frames would hold the end of the sound in reverse.
         samples.append(contentsOf: repeatElement(0, count: extractor.frameLength))
-        return (extractor.features(of: samples, frames: frames), parts)
+        let features = try extractor.features(of: samples, frames: frames) { try deadline.check(at: "a transcription") }
+        return (features, parts)
     }
 
     /// Returns the text of tokens; tokens of times have none.
@@ -145,7 +148,7 @@ struct WindowDecoder: Sendable {
     private func encode(_ features: [Float]) async throws(AccelError) {
         let dimensions = functions.features.shape.dimensions
         let input = try AccelTensor(features, dimensions[0], dimensions[1], dimensions[2])
-        try await functions.parts.encode([functions.features.name: input], in: session)
+        try await functions.parts.encode([functions.features.name: input], within: deadline, in: session)
     }
 
     /// The tokens that ask for the text of a window.
@@ -165,7 +168,7 @@ struct WindowDecoder: Sendable {
         _ prompt: [Int64], _ count: Int, by chooser: any TokenChooser
     ) async throws(AccelError) -> [Int64] {
         try await functions.parts.tokens(
-            after: prompt, atMost: count, until: [tokens.end], by: chooser, in: session)
+            after: prompt, atMost: count, until: [tokens.end], by: chooser, within: deadline, in: session)
     }
 }
 

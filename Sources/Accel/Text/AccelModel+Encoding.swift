@@ -22,15 +22,28 @@ public struct MaskFilling: Equatable, Sendable {
 extension AccelModel {
     /// Returns a vector for each text: the model's embedding, else the mean of its hidden states over the tokens. The prompt that the
     /// model's author puts before texts by default is before each.
-    /// - Parameter truncates: texts that are too long lose their end; otherwise they are an error.
+    /// - Parameters:
+    ///   - truncates: texts that are too long lose their end; otherwise they are an error.
+    ///   - timeLimit: the time for all texts; nil for no limit.
     /// - Throws: `AccelError`: (unsupported) if the package has no tokenizer, or no function that takes whole texts; (invalid) for a text
-    ///   that is too long.
-    public func embed(_ texts: [String], truncates: Bool = false) async throws(AccelError) -> [[Float]] {
+    ///   that is too long; (cancelled), and (timed out) once the time limit is over.
+    public func embed(
+        _ texts: [String], truncates: Bool = false, timeLimit: Duration? = nil
+    ) async throws(AccelError) -> [[Float]] {
+        try await embed(texts, truncates: truncates, timeLimit: timeLimit, numberedFrom: 1)
+    }
+
+    /// - Parameter first: the number of the first text, for errors.
+    func embed(
+        _ texts: [String], truncates: Bool, timeLimit: Duration?, numberedFrom first: Int
+    ) async throws(AccelError) -> [[Float]] {
+        let deadline = Deadline.started(after: timeLimit)
         let functions = try TextFunctions(self, outputs: [.embedding, .hiddenStates], for: "vectors")
         let prompt = try text().defaultPrompt
-        let encodings = try functions.encodings(texts.map { (prompt + $0, nil) }, truncates: truncates)
+        let encodings = try functions.encodings(
+            texts.map { (prompt + $0, nil) }, truncates: truncates, numberedFrom: first)
         var vectors = [[Float]](repeating: [], count: texts.count)
-        try await functions.run(encodings) { function, outputs, row, index throws(AccelError) in
+        try await functions.run(encodings, until: deadline) { function, outputs, row, index throws(AccelError) in
             guard let output = function.description.output(.embedding, .hiddenStates) else { return }
             let values = try outputs[output.name].row(row)
             guard output.role.kind == .hiddenStates else {
@@ -53,9 +66,11 @@ extension AccelModel {
     }
 
     /// Returns a vector of a text.
-    /// - Parameters: as for `embed(_:truncates:)`.
-    public func embed(text: String, truncates: Bool = false) async throws(AccelError) -> [Float] {
-        try await embed([text], truncates: truncates)[0]
+    /// - Parameters: as for `embed(_:truncates:timeLimit:)`.
+    public func embed(
+        text: String, truncates: Bool = false, timeLimit: Duration? = nil
+    ) async throws(AccelError) -> [Float] {
+        try await embed([text], truncates: truncates, timeLimit: timeLimit)[0]
     }
 
     /// Returns the classes of each text, or pair of texts, with their probabilities, the likeliest one first. A model with one class, such as
@@ -165,11 +180,11 @@ extension TextFunctions {
     }
 
     fileprivate func encodings(
-        _ texts: [(text: String, second: String?)], truncates: Bool
+        _ texts: [(text: String, second: String?)], truncates: Bool, numberedFrom first: Int = 1
     ) throws(AccelError) -> [Encoding] {
         var encodings: [Encoding] = []
         for (index, (text, second)) in texts.enumerated() {
-            let made = try encoding(of: text, with: second, truncates: truncates, number: index + 1)
+            let made = try encoding(of: text, with: second, truncates: truncates, number: first + index)
             encodings.append(made.encoding)
         }
         return encodings

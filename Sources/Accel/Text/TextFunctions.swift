@@ -61,7 +61,8 @@ struct TextFunctions: Sendable {
 
     /// Runs texts together, as many at a time as there are rows. `body` gets the outputs, the row of a text in them, and its index.
     func run(
-        _ encodings: [Encoding], _ body: (Function, Outputs, _ row: Int, _ index: Int) throws(AccelError) -> Void
+        _ encodings: [Encoding], until deadline: Deadline = Deadline(),
+        _ body: (Function, Outputs, _ row: Int, _ index: Int) throws(AccelError) -> Void
     ) async throws(AccelError) {
         // The shortest texts first, so that those of a run are of about one length.
         var waiting = encodings.indices.sorted { encodings[$0].ids.count < encodings[$1].ids.count }[...]
@@ -78,8 +79,9 @@ struct TextFunctions: Sendable {
             let candidates = functions.filter { $0.length == length }
             let function = candidates.last { $0.batch <= fitting.count } ?? candidates[0]
             let taken = Array(fitting.prefix(function.batch))
-            let outputs = try await model.function(function.description.name)(
-                try inputs(taken.map { encodings[$0] }, for: function))
+            let outputs = try await model.function(function.description.name).prediction(
+                from: try inputs(taken.map { encodings[$0] }, for: function),
+                options: RunOptions(timeLimit: deadline.left))
             for (row, index) in taken.enumerated() { try body(function, outputs, row, index) }
             waiting = waiting.dropFirst(taken.count)
         }

@@ -4,7 +4,8 @@ package import AccelFrontEnds
 /// How a text is spoken by a language model that writes codes, such as Orpheus.
 public struct CodeSpeakingOptions: Sendable {
     /// The choice of tokens, and their number at most: seven are a frame of 1/12 second. The default is that of Orpheus's own code: 1200
-    /// tokens, a temperature of 0.6, a topP of 0.8 and a repetition penalty of 1.3. The token of the end is a stop token in any case.
+    /// tokens, a temperature of 0.6, a topP of 0.8 and a repetition penalty of 1.3. The token of the end is a stop token in any case. The
+    /// time limit ends the tokens; the sound of those before it follows.
     public var generation: GenerationOptions
     /// The tokens of codes; nil for those of Orpheus by their names in the tokenizer (`<custom_token_N>`).
     public var tokens: CodeTokens?

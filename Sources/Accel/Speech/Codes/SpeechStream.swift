@@ -9,6 +9,8 @@ public struct SpeechStream: AsyncSequence, Sendable {
 
     /// Why and how the tokens of the speech ended; nil while they go on. After the largest number of tokens the text may not be over.
     public var summary: GenerationSummary? { speaker.stream.summary }
+    /// The samples of all pieces so far.
+    public var samplesDone: Int { speaker.samplesDone.withLock { $0 } }
     /// Samples per second of all pieces, which have one channel.
     public var sampleRate: Int { speaker.sampleRate }
 
@@ -32,6 +34,7 @@ public struct SpeechStream: AsyncSequence, Sendable {
 actor CodeSpeaker {
     nonisolated let stream: TokenStream
     nonisolated let sampleRate: Int
+    nonisolated let samplesDone = Locked(0)
     private var reader: CodeFrameReader
     private var vocoder: CodeVocoder
     private var (isAtWork, hasEnded) = (false, false)
@@ -49,7 +52,10 @@ actor CodeSpeaker {
         defer { isAtWork = false }
         var tokens = stream.makeAsyncIterator()
         while true {
-            if let sound = try await piece() { return sound }
+            if let sound = try await piece() {
+                samplesDone.withLock { $0 += sound.frameCount }
+                return sound
+            }
             guard !hasEnded else { return nil }
             while let token = try await tokens.next() {
                 guard let frame = try reader.append(token) else { continue }
