@@ -208,6 +208,16 @@ struct TextRunTests {
             #expect(abs(found[0].score - 1) < 1e-5)
         }
         #expect(try await index.nearest(to: texts[0], count: 0).isEmpty)
+        var pieces = TextIndex(by: model, truncates: true)
+        for (number, text) in texts.enumerated() {
+            #expect(pieces.texts.count == number)
+            try await pieces.append([text], timeLimit: .seconds(3600))
+        }
+        let joined = pieces
+        #expect(joined.texts == texts)
+        #expect(try await joined.nearest(to: texts[1], count: 1) == index.nearest(to: texts[1], count: 1))
+        let late = await #expect(throws: AccelError.self) { try await joined.nearest(to: "a", timeLimit: .zero) }
+        #expect(late?.code == .timedOut)
         try withTemporaryFolder { folder in
             try texts.joined(separator: "\n").write(toFile: "\(folder)/texts.txt", atomically: true, encoding: .utf8)
             let words = ["--text", texts[1], "--search", "\(folder)/texts.txt", "--nearest", "2", "--truncate"]
@@ -219,6 +229,10 @@ struct TextRunTests {
                 ["run", "\(try Self.packages.path)/sentence"] + words, in: folder
             ).output.split(separator: "\n")
             #expect(lines.count == 2 && lines[0] == "1.0000\t\(texts[1])")
+            let progress = try CommandRunner.run(
+                ["run", "\(try Self.packages.path)/sentence"] + words + ["--progress", "lines"], in: folder)
+            let count = texts.count
+            #expect(progress.errors.contains("  reading lines \(count) of \(count): \(count) lines\n"))
             _ = try run("labels", words, status: 3)
             _ = try run("sentence", ["--text", "a", "--search", "\(folder)/nothing.txt"], status: 3)
         }

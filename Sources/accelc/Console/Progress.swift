@@ -50,6 +50,13 @@ final class ProgressBar {
         }
     }
 
+    /// Counts further steps up to a number; `item` names the last one. Nothing happens if they are counted already.
+    func reach(_ count: Int, _ item: String) {
+        guard count > done else { return }
+        done = count - 1
+        step(item)
+    }
+
     /// Removes the bar from the screen before other output is printed.
     func clear() {
         if isDrawn { emit("\r\u{1B}[K") }

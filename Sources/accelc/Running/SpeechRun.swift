@@ -70,10 +70,20 @@ struct SpeechRun {
             }
         if !isJSON { console.stream(format.beginning) }
         var segments: [TranscriptionSegment] = []
+        let length = transcription.duration.map { Int($0.rounded(.up)) }
+        let progress = console.progress("transcribing", total: length)
+        func noteProgress() {
+            let seconds = transcription.secondsDone
+            let whole = seconds == transcription.duration ? length : nil
+            progress.reach(whole ?? Int(seconds), "\(Text.decimals(seconds, 1)) s of sound")
+        }
         while !console.isOutputLost, let segment = try waiting(for: { try await transcription.next() }) {
             segments.append(segment)
+            noteProgress()
             if !isJSON { console.stream(format.text(of: segment, number: segments.count)) }
         }
+        noteProgress()
+        progress.finish()
         let duration = if case .file(let sound) = input { sound.duration } else { pieces.seconds.withLock { $0 } }
         guard !isJSON else {
             console.print(document(segments, transcription, duration, options.spoken, start.secondsToNow))

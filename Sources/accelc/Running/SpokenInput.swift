@@ -55,6 +55,22 @@ enum SpokenText {
         }
     }
 
+    /// The seconds of sound whose segments are computed.
+    var secondsDone: Double {
+        switch self {
+        case .whole(let transcription): transcription.secondsDone
+        case .live(let transcription): transcription.secondsDone
+        }
+    }
+
+    /// The seconds of the whole sound; nil while it goes on.
+    var duration: Double? {
+        switch self {
+        case .whole(let transcription): transcription.duration
+        case .live: nil
+        }
+    }
+
     var language: String? {
         switch self {
         case .whole(let transcription): transcription.language

@@ -11,6 +11,9 @@ struct TextSearch {
         "nearest", .integer(1...1_000_000), in: .format, "the number of lines that --search prints", default: "5",
         needs: [.option("search")])
 
+    /// The lines whose vectors are computed between two steps of progress.
+    private static let linesAtOnce = 256
+
     let model: AccelModel
     /// The lines that are searched.
     let lines: GivenTexts
@@ -21,10 +24,21 @@ struct TextSearch {
         let texts = given.texts
         let (model, lines, truncates) = (model, lines, arguments.has(TextOptions.truncate))
         let count = arguments.integer(Self.nearest) ?? 5
-        let index = try lines.locating {
-            try waiting { try await TextIndex(lines.texts, by: model, truncates: truncates) }
+        var index = TextIndex(by: model, truncates: truncates)
+        let progress = console.progress("reading lines", total: lines.texts.count)
+        for start in stride(from: 0, to: lines.texts.count, by: Self.linesAtOnce) {
+            let part = Array(lines.texts[start..<min(start + Self.linesAtOnce, lines.texts.count)])
+            index = try lines.locating {
+                try waiting { [index] in
+                    var index = index
+                    try await index.append(part)
+                    return index
+                }
+            }
+            progress.reach(index.texts.count, Wording.count(index.texts.count, "line"))
         }
-        let found = try waiting { () -> [[TextIndex.Match]] in
+        progress.finish()
+        let found = try waiting { [index] () -> [[TextIndex.Match]] in
             var found: [[TextIndex.Match]] = []
             for text in texts { found.append(try await index.nearest(to: text, count: count)) }
             return found

@@ -41,7 +41,13 @@ struct VocoderRun {
         let start = ContinuousClock.now
         let stream = try model.speak(text: text, through: vocoder, options)
         var samples: [Float] = []
-        while let piece = try next(of: stream) { samples += piece.samples }
+        let progress = console.progress("speaking")
+        while let piece = try next(of: stream) {
+            samples += piece.samples
+            let seconds = Double(stream.samplesDone) / Double(stream.sampleRate)
+            progress.step("\(Text.decimals(seconds, 1)) s of sound")
+        }
+        progress.finish()
         guard !samples.isEmpty, let summary = stream.summary else {
             throw RequestError("the model ends the speech before its first frame", status: .unavailable)
         }
