@@ -8,13 +8,14 @@ struct Handle: Hashable, Sendable {
     /// The types of handles.
     enum Kind: UInt, Sendable {
         case model = 1
-        case function, session, snapshot, stream, cancel, store
+        case function, session, snapshot, stream, cancel, store, transcription
 
         /// The type in C.
         var name: String { "accel_\(self)" }
     }
     static let indexBits: UInt = 20
-    private static let indexShift: UInt = 4
+    /// After a 1 and the four bits of the type.
+    private static let indexShift: UInt = 5
     private static let useShift = indexShift + indexBits
     /// The bits of the number of uses.
     static let uses = UInt.max >> useShift
@@ -28,7 +29,7 @@ struct Handle: Hashable, Sendable {
     /// nil for a number that no handle has.
     init?(_ pointer: OpaquePointer) {
         let bits = UInt(bitPattern: pointer)
-        guard bits & 1 == 1, let kind = Kind(rawValue: bits >> 1 & 7) else { return nil }
+        guard bits & 1 == 1, let kind = Kind(rawValue: bits >> 1 & 15) else { return nil }
         self.init(kind, Int(bits >> Self.indexShift & (1 << Self.indexBits - 1)), use: bits >> Self.useShift)
     }
 

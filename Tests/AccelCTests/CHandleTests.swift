@@ -34,6 +34,8 @@ struct CHandleTests {
         var (out, port, token, summary) = (OpaquePointer(bitPattern: 7), accel_port(), Int64(0), accel_summary())
         var options = accel_generation()
         options.struct_size = UInt32(MemoryLayout<accel_generation>.size)
+        var (speech, segment, transcript) = (accel_speech(), accel_segment(), accel_transcript())
+        speech.struct_size = UInt32(MemoryLayout<accel_speech>.size)
         return [
             ("trim", accel_model_trim(handle)),
             ("function", accel_model_function(handle, "model", &out, nil)),
@@ -49,6 +51,9 @@ struct CHandleTests {
             ("generate", accel_session_generate(handle, &options, &out, nil)),
             ("next", accel_stream_next(handle, &token, nil)),
             ("summary", accel_stream_summary(handle, &summary, nil)),
+            ("transcribe", accel_model_transcribe(handle, &speech, &out, nil)),
+            ("segment", accel_transcription_next(handle, &segment, nil)),
+            ("transcript", accel_transcription_summary(handle, &transcript, nil)),
             ("request", accel_cancel_request(handle)),
             ("list", accel_store_list(handle, { _, _ in }, nil, nil)),
             ("store_model", accel_store_model(handle, "m", nil, &out, nil)),
@@ -62,13 +67,14 @@ struct CHandleTests {
         [
             accel_model_release(handle), accel_session_release(handle), accel_stream_release(handle),
             accel_snapshot_release(handle), accel_cancel_release(handle), accel_store_release(handle),
+            accel_transcription_release(handle),
         ]
     }
 
     @Test("NULL is rejected by every call, and released without an error, as free does")
     func null() {
         for (name, status) in Self.statuses(nil, nil) { #expect(status == Int32(ACCEL_INVALID), "\(name)") }
-        #expect(Self.releases(nil) == [0, 0, 0, 0, 0, 0])
+        #expect(Self.releases(nil) == [0, 0, 0, 0, 0, 0, 0])
         #expect(accel_model_info_json(nil) == nil && accel_model_function_count(nil) == 0)
         #expect(accel_model_function_at(nil, 0) == nil && accel_function_name(nil) == nil)
         #expect(accel_function_port_count(nil, 0) == 0 && accel_snapshot_byte_count(nil) == 0)
@@ -78,14 +84,14 @@ struct CHandleTests {
     func numbers() {
         var generator = SeededGenerator(seed: 3)
         var numbers: [UInt] = [1, 2, 3, 0xFF, .max, .max - 1, 1 << 63, 1 << 63 | 1]
-        for kind in 0..<8 as Range<UInt> {
-            numbers += [kind << 1 | 1, kind << 1 | 1 | 1 << 24, kind << 1 | 1 | 0xFFFFF << 4]
+        for kind in 0..<16 as Range<UInt> {
+            numbers += [kind << 1 | 1, kind << 1 | 1 | 1 << 25, kind << 1 | 1 | 0xFFFFF << 5]
         }
         numbers += (0..<1000).map { _ in UInt.random(in: 1...UInt.max, using: &generator) }
         for number in numbers {
             let handle = OpaquePointer(bitPattern: number)
             for (name, status) in Self.statuses(handle, handle) { #expect(status == 2, "\(name) of \(number)") }
-            #expect(Self.releases(handle) == [2, 2, 2, 2, 2, 2], "\(number)")
+            #expect(Self.releases(handle) == [2, 2, 2, 2, 2, 2, 2], "\(number)")
         }
     }
 
@@ -104,7 +110,7 @@ struct CHandleTests {
         let function = accel_model_function_at(model.handle, 0)
         // The calls that are right for each handle are not among these.
         let expected: [(OpaquePointer?, Set<String>)] = [
-            (model.handle, ["trim", "function", "create"]), (function, ["port", "function_run"]),
+            (model.handle, ["trim", "function", "create", "transcribe"]), (function, ["port", "function_run"]),
             (session, ["run", "run_async", "reset", "rewind", "snapshot", "restore", "generate"]),
             (stream, ["next", "summary"]), (snapshot, []), (cancel, ["request"]),
         ]
@@ -129,7 +135,7 @@ struct CHandleTests {
         for handle in gone {
             #expect(!again.contains(handle))
             for (name, status) in Self.statuses(handle, handle) { #expect(status == 2, "\(name)") }
-            #expect(Self.releases(handle) == [2, 2, 2, 2, 2, 2])
+            #expect(Self.releases(handle) == [2, 2, 2, 2, 2, 2, 2])
         }
         for session in again { accel_session_release(session) }
     }

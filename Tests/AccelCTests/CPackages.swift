@@ -22,8 +22,11 @@ enum CPackages {
         try make("qwen3_small", ["batch=1,tokens=4,cache=16", "batch=1,tokens=1,cache=16"])
     }
 
+    /// A recognizer of speech.
+    static let recognizer = Result { try make("speech/whisper", []) }
+
     private static func make(_ fixture: String, _ shapes: [String]) throws -> String {
-        let path = "\(folder)/\(fixture).accelpkg"
+        let path = "\(folder)/\(fixture.split(separator: "/").last ?? "").accelpkg"
         let list = shapes.map { "\"\($0)\"" }.joined(separator: ",")
         let request = """
             {"model": "\(Fixtures.path(fixture))", "output": "\(path)", "compress": "float32", "shapes": [\(list)]}

@@ -168,9 +168,23 @@ public final class CCalls {
         }
     }
 
+    private func speech() -> UnsafeMutablePointer<accel_speech>? {
+        let samples = place(256).map { UnsafePointer($0.assumingMemoryBound(to: Float.self)) }
+        return `struct`(accel_speech()) { speech in
+            speech.flags = UInt32(choose([0, 1, 2]))
+            (speech.samples, speech.sample_count) = (byte() == 1 ? nil : samples, choose([32, 0, 1, -1, .max]))
+            speech.sample_rate = choose([16_000, 0, 1, .max])
+            speech.channel_count = choose([0, 1, 3, .max])
+            speech.language = UnsafePointer(text())
+            speech.time_limit_ms = choose([0, 1, -1, .max])
+            speech.cancel = handle()
+        }
+    }
+
     private func release(_ handle: OpaquePointer?) {
         _ = (accel_stream_release(handle), accel_session_release(handle), accel_snapshot_release(handle))
         _ = (accel_cancel_release(handle), accel_model_release(handle), accel_store_release(handle))
+        _ = accel_transcription_release(handle)
     }
 
     /// One call; its status is one of the header's, and the error has it.
@@ -182,7 +196,7 @@ public final class CCalls {
         let size = error.map { UnsafeRawPointer($0).load(as: UInt32.self) } ?? 0
         var (made, token) = (OpaquePointer(bitPattern: 0), Int64(0))
         var status: accel_status?
-        switch byte() % 24 {
+        switch byte() % 25 {
         case 0: status = accel_session_create(handle(), &made, error)
         case 1, 2: status = accel_session_generate(handle(), generation(), &made, error)
         case 3, 4, 5: status = accel_stream_next(handle(), &token, error)
@@ -231,6 +245,13 @@ public final class CCalls {
                 let options = `struct`(accel_options()) { $0.cancel = handle() }
                 let path = byte() % 8 == 0 ? "/nowhere" : CFixture.path
                 status = accel_store_update(handle(), name, path, options, error)
+            }
+        case 23:
+            switch byte() % 3 {
+            // A decoder of texts transcribes nothing.
+            case 0: status = accel_model_transcribe(handle(), speech(), &made, error)
+            case 1: status = accel_transcription_next(handle(), `struct`(accel_segment()) { _ in }, error)
+            default: status = accel_transcription_summary(handle(), `struct`(accel_transcript()) { _ in }, error)
             }
         default:
             let options = `struct`(accel_options()) { options in

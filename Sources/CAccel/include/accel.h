@@ -6,11 +6,11 @@
  * the caller's version has and the library's has not must be zero. Fill structs with zeros first: zero is the default of every field.
  *
  * Handles are numbers in a pointer's clothes and are never dereferenced: NULL, a handle of another type, one that was released and any
- * other value give ACCEL_INVALID. A released model, session or stream lives on inside of calls that have it, and of its own sessions
- * and streams. Strings are UTF-8 with a final zero; those given are copied, those received live as long as the handle they came from.
+ * other value give ACCEL_INVALID. A released model, session, stream or transcription lives on inside of calls that have it, and of its
+ * own sessions, streams and transcriptions. Strings are UTF-8 with a final zero; those given are copied, those received live as long as the handle they came from.
  *
- * Threads: models, functions and cancel tokens may be used by all threads at a time; a session with its streams by one, and a second
- * one gets ACCEL_BUSY. Callbacks may call everything. They must not throw or longjmp.
+ * Threads: models, functions and cancel tokens may be used by all threads at a time; a session with its streams, or a transcription, by
+ * one, and a second one gets ACCEL_BUSY. Callbacks may call everything. They must not throw or longjmp.
  */
 #ifndef ACCEL_H
 #define ACCEL_H
@@ -28,7 +28,7 @@ extern "C" {
 typedef int32_t accel_status;
 enum {
     ACCEL_OK = 0,
-    ACCEL_END = 1,           /* accel_stream_next: there are no more tokens; not an error */
+    ACCEL_END = 1,           /* accel_stream_next: there are no more tokens, accel_transcription_next: no more segments; not an error */
     ACCEL_INVALID = 2,       /* an argument is wrong, e.g. a shape that does not fit */
     ACCEL_NOT_FOUND = 3,     /* no file, function, tensor or backend of this name */
     ACCEL_CORRUPT = 4,       /* a file is corrupt */
@@ -322,6 +322,61 @@ accel_status accel_stream_release(accel_stream *stream);
 accel_status accel_model_embed(
     accel_model *model, const char *const *texts, size_t count, int32_t truncate, float *vectors, size_t capacity, size_t *width,
     accel_error *error);
+
+/* ---- speech ----------------------------------------------------------------------------------------------------------- */
+
+/* The text that is spoken in a sound, segment by segment, by a model such as Whisper. A window of the sound is computed when its first
+ * segment is asked for. */
+typedef struct accel_transcription accel_transcription;
+
+/* Flags of accel_speech. */
+enum {
+    ACCEL_TRANSLATE = 1 /* the English translation of what is spoken */
+};
+
+/* A sound, and how its text is found. */
+typedef struct accel_speech {
+    uint32_t struct_size;
+    uint32_t flags; /* ACCEL_TRANSLATE */
+    /* One sample of each channel after the other, where full scale is -1 to 1. They are copied. */
+    const float *samples;
+    size_t sample_count;    /* of all channels together */
+    uint32_t sample_rate;   /* samples of each channel per second */
+    uint32_t channel_count; /* 0: 1 */
+    const char *language;   /* the code of the spoken language, e.g. "en"; NULL: detected in the first window */
+    uint64_t seed;          /* of tokens of windows that are decoded again */
+    int64_t time_limit_ms;  /* for all segments, from the first one that is asked for; 0: none */
+    accel_cancel *cancel;
+} accel_speech;
+
+/* A part of a transcript. */
+typedef struct accel_segment {
+    uint32_t struct_size;
+    float no_speech_probability; /* that its window has no speech */
+    double start; /* in seconds */
+    double end;   /* in seconds */
+    double mean_log_probability; /* of the tokens of its window */
+    const char *text; /* with the white space before it; it lives until the next segment of the transcription */
+} accel_segment;
+
+/* How far a transcription is. */
+typedef struct accel_transcript {
+    uint32_t struct_size;
+    uint32_t reserved; /* 0 */
+    double seconds;      /* of the whole sound */
+    double seconds_done; /* from its beginning, whose segments are computed */
+    double seconds_without_speech;
+    const char *language; /* NULL while it is not known, and of a model of one language */
+} accel_transcript;
+
+accel_status accel_model_transcribe(
+    accel_model *model, const accel_speech *speech, accel_transcription **transcription, accel_error *error);
+/* Computes the next segment. segment: filled in; its struct_size has to be set. ACCEL_END after the last one; ACCEL_CANCELLED and
+ * ACCEL_TIMED_OUT once the cancel token is requested or the time is over: the segments before are valid. */
+accel_status accel_transcription_next(accel_transcription *transcription, accel_segment *segment, accel_error *error);
+/* summary: filled in; its struct_size has to be set. Any thread may ask for it while another computes. */
+accel_status accel_transcription_summary(accel_transcription *transcription, accel_transcript *summary, accel_error *error);
+accel_status accel_transcription_release(accel_transcription *transcription);
 
 /* ---- stores --------------------------------------------------------------------------------------------------------- */
 

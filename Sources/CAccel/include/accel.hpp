@@ -148,6 +148,29 @@ public:
     }
 };
 
+// The segments of a transcript, each computed when it is asked for.
+class Transcription : public Handle<accel_transcription, accel_transcription_release> {
+public:
+    Transcription(const Model &model, const accel_speech &speech) : Handle(create(model, speech)) {}
+    // false after the last one. The text lives until the next call.
+    bool next(accel_segment &segment) {
+        segment = make<accel_segment>();
+        return call(accel_transcription_next, get(), &segment) == ACCEL_OK;
+    }
+    accel_transcript summary() const {
+        accel_transcript summary = make<accel_transcript>();
+        call(accel_transcription_summary, get(), &summary);
+        return summary;
+    }
+
+private:
+    static accel_transcription *create(const Model &model, const accel_speech &speech) {
+        accel_transcription *transcription = nullptr;
+        call(accel_model_transcribe, model.get(), &speech, &transcription);
+        return transcription;
+    }
+};
+
 class Session : public Handle<accel_session, accel_session_release> {
 public:
     explicit Session(const Model &model) : Handle(create(model)) {}
