@@ -16,12 +16,16 @@ import AccelTensors
 struct DecoderGraph {
     let config: DecoderConfiguration
     var layers: LayerBuilder
+    /// The number of sequences in a run.
+    private let batch: Dimension
     /// The number of tokens in a run.
     private let length: Dimension
     /// The position of the block's first token, I64[1]; nil for whole texts.
     private let position: Value?
     /// The masks and rotations of each layer.
     private let attentionInputs: [AttentionInputs]
+    /// The caches of a runtime that stores those of all layers in one state; nil for a state of each layer, or none.
+    private(set) var stackedCaches: StackedCaches?
 
     /// The mask and the rotation of a layer's attention.
     private struct AttentionInputs {
@@ -128,10 +132,12 @@ struct DecoderGraph {
     }
 
     init(
-        _ config: DecoderConfiguration, _ builder: LayerBuilder, length: Dimension, position: Value? = nil,
+        _ config: DecoderConfiguration, _ builder: LayerBuilder, batch: Dimension = "batch", length: Dimension,
+        position: Value? = nil, stackedCaches: StackedCaches? = nil,
         makePositions: (inout LayerBuilder) throws -> DecoderPositions
     ) throws {
-        (self.config, self.length, self.position) = (config, length, position)
+        (self.config, self.batch, self.length) = (config, batch, length)
+        (self.position, self.stackedCaches) = (position, stackedCaches)
         var layers = builder
         attentionInputs = try layers.in("positions") { layers in
             var positions = try makePositions(&layers)
@@ -144,26 +150,44 @@ struct DecoderGraph {
         self.layers = layers
     }
 
-    private static let words = "embed_tokens.weight"
-    private static let head = "lm_head.weight"
+    static let words = "embed_tokens.weight"
+    static let head = "lm_head.weight"
 
     /// Returns the final hidden states, F32[batch, tokens, width].
     mutating func hidden(_ tokens: Value) throws -> Value {
         let table = try layers.weight(Self.words, [config.vocabulary, config.width])
-        var x = try layers.in("embed_tokens") { [config] layers in
+        return try hidden(ofEmbedded: try Self.embedded(tokens, by: table, config, in: &layers))
+    }
+
+    /// Returns the embeddings of tokens, with the shape of the tokens before the axes of a table's row.
+    static func embedded(
+        _ tokens: Value, by table: Value, _ config: DecoderConfiguration, in layers: inout LayerBuilder
+    ) throws -> Value {
+        try layers.in("embed_tokens") { layers in
             let words = try layers.apply(Gather(), table, tokens)
             guard let scale = config.embeddingScale else { return words }
             return try layers.apply(Multiply(), words, layers.builder.literal(scale))
         }
+    }
+
+    /// Returns the final hidden states of embedded tokens, both F32[batch, tokens, width].
+    mutating func hidden(ofEmbedded tokens: Value) throws -> Value {
+        var x = tokens
         for index in config.layers.indices { x = try layer(index, x) }
         return try norm("norm", x, width: config.width)
     }
 
-    private mutating func logits(of hidden: Value) throws -> Value {
+    /// Returns the logits of hidden states, which have one row for each token on their last axis but one.
+    mutating func logits(of hidden: Value) throws -> Value {
         let name = layers.names.head(Self.head, words: Self.words, isTied: config.tiesHead)
         let head = try layers.weight(name, [config.vocabulary, config.width])
-        return try layers.in("lm_head") { [config] layers in
-            let logits = try layers.apply(Linear(), hidden, head)
+        let logits = try layers.in("lm_head") { try $0.apply(Linear(), hidden, head) }
+        return try capped(logits)
+    }
+
+    /// Returns logits after the model's softcap, if it has one.
+    mutating func capped(_ logits: Value) throws -> Value {
+        try layers.in("lm_head") { [config] layers in
             guard let cap = config.logitCap else { return logits }
             let softcapped = try layers.apply(
                 Tanh(), try layers.apply(Divide(), logits, layers.builder.literal(cap)))
@@ -200,7 +224,8 @@ struct DecoderGraph {
             query = try norm("\(name).q_norm", query, width: width)
             key = try norm("\(name).k_norm", key, width: width)
         }
-        let mixed = try layers.in(name) { [config, length, position, attentionInputs] layers in
+        var caches = stackedCaches
+        let mixed = try layers.in(name) { [config, batch, length, position, attentionInputs] layers in
             let rotation = attentionInputs[index].rotation
             query = try layers.apply(Rope(), query, rotation.cos, rotation.sin)
             key = try layers.apply(Rope(), key, rotation.cos, rotation.sin)
@@ -208,12 +233,15 @@ struct DecoderGraph {
                 key = try layers.cached(key, as: "k", .keys, layer: index, at: position)
                 value = try layers.cached(value, as: "v", .values, layer: index, at: position)
             }
+            key = try caches?.extended(by: key, .keys, layer: index, in: &layers) ?? key
+            value = try caches?.extended(by: value, .values, layer: index, in: &layers) ?? value
             let mixed = try layers.apply(
                 Attention(scale: config.attentionScale), query, key, value, attentionInputs[index].mask)
             return try layers.apply(
-                Reshape(to: ["batch", length, .fixed(heads * width)]),
+                Reshape(to: [batch, length, .fixed(heads * width)]),
                 try layers.apply(Transpose([0, 2, 1, 3]), mixed))
         }
+        stackedCaches = caches
         return try layers.linear(
             "\(name).o_proj", mixed, from: heads * width, to: config.width, isBiased: config.biases.attentionOutput)
     }
@@ -230,9 +258,9 @@ struct DecoderGraph {
                 try layers.linear("\(name).\(role)", x, from: config.width, to: count * width, isBiased: biased)
             }
         }
-        let split = try layers.in(name) { [length] layers in
+        let split = try layers.in(name) { [batch, length] layers in
             try zip(flat, counts).map { value, count in
-                let apart = try layers.apply(Reshape(to: ["batch", length, .fixed(count), .fixed(width)]), value)
+                let apart = try layers.apply(Reshape(to: [batch, length, .fixed(count), .fixed(width)]), value)
                 return try layers.apply(Transpose([0, 2, 1, 3]), apart)
             }
         }
@@ -242,11 +270,11 @@ struct DecoderGraph {
     /// Applies one linear layer, and splits its result into consecutive parts.
     private mutating func packed(_ name: String, _ x: Value, to widths: [Int], isBiased: Bool) throws -> [Value] {
         let all = try layers.linear(name, x, from: config.width, to: widths.reduce(0, +), isBiased: isBiased)
-        return try layers.in(name) { [length] layers in
+        return try layers.in(name) { [batch, length] layers in
             try widths.indices.map { index in
                 let first = widths[..<index].reduce(0, +)
                 return try layers.apply(
-                    Slice(begin: [0, 0, .fixed(first)], sizes: ["batch", length, .fixed(widths[index])]), all)
+                    Slice(begin: [0, 0, .fixed(first)], sizes: [batch, length, .fixed(widths[index])]), all)
             }
         }
     }

@@ -15,7 +15,7 @@ struct DecoderPositions {
     private let length: Dimension
     /// The number of keys.
     private let cache: Dimension
-    /// F32[batch, 1, 1, cache]: 0 for tokens, the lowest float32 for padding; nil if there is no padding.
+    /// F32[batch, 1, 1 or tokens, cache]: 0 for tokens, a low number for padding; nil if there is no padding.
     private let padding: Value?
     /// Tokens attend to those after them.
     private let seesLater: Bool
@@ -54,6 +54,18 @@ struct DecoderPositions {
         (self.length, cache, padding, seesLater) = (length, length, nil, false)
         keys = try Self.count(to: length, in: &layers)
         queries = try layers.apply(Reshape(to: [length, 1]), keys)
+    }
+
+    /// The positions of a block in a cache whose masks the caller makes.
+    /// - Parameters:
+    ///   - positions: those of the block's tokens, I64[1, tokens].
+    ///   - mask: a number for each key and token that is added to scores, F32[1, cache, 1, tokens]; low for hidden keys.
+    init(listed positions: Value, mask: Value, in layers: inout LayerBuilder) throws {
+        queries = try layers.apply(Reshape(to: ["tokens", 1]), try layers.apply(Cast(to: .float32), positions))
+        keys = try Self.count(to: "cache", in: &layers)
+        padding = try layers.apply(Transpose([0, 2, 3, 1]), mask)
+        // The mask hides later tokens.
+        (length, cache, seesLater) = ("tokens", "cache", true)
     }
 
     private static func ones(_ length: Dimension, in layers: inout LayerBuilder) throws -> Value {

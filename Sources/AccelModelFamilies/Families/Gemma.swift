@@ -11,6 +11,7 @@ struct Gemma: ModelFamily {
     static let architectures = ["GemmaForCausalLM", "GemmaModel", "GemmaForSequenceClassification"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
+    let contractParts = DecoderGraph.staticParts
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
@@ -31,7 +32,7 @@ struct Gemma: ModelFamily {
         config.biases.attentionOutput = biased
         let layer = DecoderConfiguration.Layer(window: nil, rotary: try config.rotary(file))
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
-        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
+        return try DecoderGraph.programs(config, of: checkpoint, parts: parts, names: &names)
     }
 
     private static let activation = "gelu_pytorch_tanh"

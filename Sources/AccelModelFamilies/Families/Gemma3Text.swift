@@ -13,6 +13,7 @@ struct Gemma3Text: ModelFamily {
         InertFields("says how layer_types came to be, which are stored beside it", ["_sliding_window_pattern"])
     ]
     let parts = ["decoder"]
+    let contractParts = DecoderGraph.staticParts
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
@@ -44,7 +45,7 @@ struct Gemma3Text: ModelFamily {
         config.biases.queryKeyValue = biased
         config.biases.attentionOutput = biased
         config.layers = try layers(file, config)
-        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
+        return try DecoderGraph.programs(config, of: checkpoint, parts: parts, names: &names)
     }
 
     private func layers(_ file: JSONField, _ config: DecoderConfiguration) throws -> [DecoderConfiguration.Layer] {

@@ -10,6 +10,7 @@ struct Llama: ModelFamily {
     static let architectures = ["LlamaForCausalLM", "LlamaModel", "LlamaForSequenceClassification"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
+    let contractParts = DecoderGraph.staticParts
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
@@ -20,6 +21,6 @@ struct Llama: ModelFamily {
         config.biases.feedForward = try file["mlp_bias"].bool(default: false)
         let layer = DecoderConfiguration.Layer(window: nil, rotary: try config.rotary(file))
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
-        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
+        return try DecoderGraph.programs(config, of: checkpoint, parts: parts, names: &names)
     }
 }

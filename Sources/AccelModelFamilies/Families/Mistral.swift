@@ -10,6 +10,7 @@ struct Mistral: ModelFamily {
     static let architectures = ["MistralForCausalLM", "MistralModel", "MistralForSequenceClassification"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
+    let contractParts = DecoderGraph.staticParts
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
@@ -19,6 +20,6 @@ struct Mistral: ModelFamily {
         let layer = DecoderConfiguration.Layer(
             window: try DecoderConfiguration.window(file, default: 4096), rotary: try config.rotary(file))
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
-        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
+        return try DecoderGraph.programs(config, of: checkpoint, parts: parts, names: &names)
     }
 }

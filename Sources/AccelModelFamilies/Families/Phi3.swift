@@ -11,6 +11,7 @@ struct Phi3: ModelFamily {
     static let architectures = ["Phi3ForCausalLM", "Phi3Model", "Phi3ForSequenceClassification"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
+    let contractParts = DecoderGraph.staticParts
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
@@ -25,6 +26,6 @@ struct Phi3: ModelFamily {
         let layer = DecoderConfiguration.Layer(
             window: try DecoderConfiguration.window(file, default: nil), rotary: rotary)
         config.layers = Array(repeating: layer, count: try DecoderConfiguration.layerCount(file))
-        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
+        return try DecoderGraph.programs(config, of: checkpoint, parts: parts, names: &names)
     }
 }

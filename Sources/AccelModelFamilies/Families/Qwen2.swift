@@ -12,6 +12,7 @@ struct Qwen2: ModelFamily {
         InertFields("queries, keys and values have biases whatever it says", ["attention_bias"])
     ]
     let parts = ["decoder"]
+    let contractParts = DecoderGraph.staticParts
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
@@ -20,6 +21,6 @@ struct Qwen2: ModelFamily {
         config.biases.queryKeyValue = true
         try DecoderConfiguration.rejectBiases(file, "mlp_bias")
         config.layers = try QwenLayers.read(file, rotary: try config.rotary(file))
-        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
+        return try DecoderGraph.programs(config, of: checkpoint, parts: parts, names: &names)
     }
 }

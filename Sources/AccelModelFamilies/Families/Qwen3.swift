@@ -10,6 +10,7 @@ struct Qwen3: ModelFamily {
     static let architectures = ["Qwen3ForCausalLM", "Qwen3Model", "Qwen3ForSequenceClassification"]
     static let inertFields: [InertFields] = []
     let parts = ["decoder"]
+    let contractParts = DecoderGraph.staticParts
 
     func programs(for checkpoint: Checkpoint, parts: [String], names: inout TensorNames) throws -> [Program] {
         let file = checkpoint.configuration
@@ -21,6 +22,6 @@ struct Qwen3: ModelFamily {
         config.biases.attentionOutput = biased
         try DecoderConfiguration.rejectBiases(file, "mlp_bias")
         config.layers = try QwenLayers.read(file, rotary: try config.rotary(file))
-        return [try DecoderGraph.program(config, of: checkpoint, names: &names)]
+        return try DecoderGraph.programs(config, of: checkpoint, parts: parts, names: &names)
     }
 }
