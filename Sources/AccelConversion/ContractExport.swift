@@ -94,7 +94,7 @@ package struct ContractExport: Sendable {
 
     private func export(of part: RuntimeContract.Part) throws -> ModelExport {
         var conversion = conversion
-        conversion.parts = part.name.map { [$0] } ?? []
+        conversion.parts = part.names
         if !part.readsWeights { conversion.recipe = try Recipe(scheme: "float16") }
         let choices = part.options.reduce(choices) { $0.setting($1.option, to: $1.value) }
         return ModelExport(of: conversion, to: contract.format, choices: choices)

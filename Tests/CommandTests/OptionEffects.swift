@@ -237,6 +237,7 @@ extension OptionEffect {
                 "export \(bert) --compress outliers:share=0.01+int8 --format coreml -o q.mlpackage [ --allow-fallback ]"
             ),
             ("composites", "export p.accelpkg --format coreai -o q.aimodel [ --composites no ]"),
+            ("engine", "export p.accelpkg --format coreai -o q.aimodel [ --engine static ]"),
             ("quantization", "export qwen --format ctranslate2 -o q [ --quantization int8 ]"),
             (
                 "better-scales",

@@ -6,8 +6,8 @@ package import AccelPackages
 package struct RuntimeContract: Sendable {
     /// One export.
     package struct Part: Sendable {
-        /// The name of the family's part; nil for the parts that the family has by default.
-        package let name: String?
+        /// The names of the family's parts; empty for the parts that the family has by default.
+        package let names: [String]
         /// The path in the folder without the format's suffix; nil if the files of the export are those of the folder, which has no other
         /// export then.
         let path: String?
@@ -22,18 +22,24 @@ package struct RuntimeContract: Sendable {
             name: String, path: String? = nil, options: [(option: ExportOption, value: String)],
             readsWeights: Bool = true
         ) {
-            (self.name, self.path) = (name, path ?? name)
+            (self.names, self.path) = ([name], path ?? name)
             (self.options, self.readsWeights) = (options, readsWeights)
         }
 
-        private init() { (name, path, options, readsWeights) = (nil, nil, [], true) }
+        /// Several parts of a family as functions of one export.
+        /// - Parameter path: the path in the folder without the format's suffix.
+        init(names: [String], path: String, options: [(option: ExportOption, value: String)]) {
+            (self.names, self.path, self.options, readsWeights) = (names, path, options, true)
+        }
+
+        private init() { (names, path, options, readsWeights) = ([], nil, [], true) }
 
         /// The whole model, whose files are those of the folder.
         static let model = Part()
     }
 
     /// The contracts, in the order of help pages.
-    package static let all: [RuntimeContract] = [whisperKit, fluidAudio, mlxLM, mlxAudio]
+    package static let all: [RuntimeContract] = [whisperKit, fluidAudio, mlxLM, mlxAudio, coreAILLM]
 
     /// The name of the list of files in a folder of several exports.
     private static let listName = "contract.json"
@@ -52,6 +58,10 @@ package struct RuntimeContract: Sendable {
     package let parts: [Part]
     /// The files of the model that are copied besides those that the exports have, as far as the model has them.
     var sideFiles: Set<String> = []
+    /// The folder of the copied files in the contract's; nil for that folder.
+    var sideFolder: String?
+    /// Writes files about the exports, after all others.
+    var describe: @Sendable (_ folder: String, _ assets: [Asset]) throws -> Void = { _, _ in }
     /// Returns the shell command after which the runtime loads the folder; nil for none.
     package var lastCommand: @Sendable (_ folder: String) -> String? = { _ in nil }
     /// Returns sentences on sizes and files that the runtime does not support, though the exports are as it requires.
@@ -78,7 +88,11 @@ extension RuntimeContract {
     package func complete(
         _ folder: String, with assets: [Asset]
     ) throws -> (files: [String], findings: [String]) {
-        _ = try assets.filter { sideFiles.contains($0.name) }.write(to: folder, besides: [])
+        let prefix = sideFolder.map { "\($0)/" } ?? ""
+        _ = try assets.filter { sideFiles.contains($0.name) }
+            .map { Asset(name: prefix + $0.name, content: $0.content) }
+            .write(to: folder, besides: [])
+        try describe(folder, assets)
         var names = try Self.entries(of: folder).filter { !$0.isFolder }.map(\.name).sorted()
         if parts.allSatisfy({ $0.path != nil }) {
             try AtomicFile.write(

@@ -16,7 +16,12 @@ public struct CoreAIExporter: Exporter {
     static let composites = ExportOption(
         "composites", allowed: ["yes", "no"],
         help: "declare attention and layer norms as composites. Apple's fused kernels run them")
-    public static let options = [precision, composites, .allowFallback]
+    static let engine = ExportOption(
+        "engine", allowed: ["none", "static"],
+        help:
+            "the engine of apple/coreai-models that functions are for. static has ports and states of float16, positions of uint16, "
+            + "and names such as extend_256_8")
+    public static let options = [precision, composites, engine, .allowFallback]
 
     private let options: CoreAIOptions
 
@@ -24,6 +29,7 @@ public struct CoreAIExporter: Exporter {
         options = CoreAIOptions(
             floatType: values.word(Self.precision) == "float32" ? .float32 : .float16,
             declaresComposites: values.word(Self.composites) == "yes",
+            isForStaticEngine: values.word(Self.engine) == "static",
             allowsFallback: values.has(.allowFallback))
     }
 
@@ -57,6 +63,7 @@ public struct CoreAIExporter: Exporter {
     /// The exporter's version and options, as an export records them.
     private var text: String {
         "\(Self.name) \(Self.version) precision=\(options.floatType) composites=\(options.declaresComposites ? "yes" : "no")"
+            + (options.isForStaticEngine ? " engine=static" : "")
             + " allow-fallback=\(options.allowsFallback ? "yes" : "no")"
     }
 
@@ -67,7 +74,7 @@ public struct CoreAIExporter: Exporter {
         var (graphs, parts) = ([CoreAIGraph](), CoreAIParts(weights))
         for function in functions {
             try Self.checkStates(of: function)
-            let name = functions.count == 1 ? "main" : function.functionName
+            let name = functions.count == 1 ? "main" : name(of: function)
             guard !graphs.contains(where: { $0.name == name }) else {
                 throw RequestError("two functions are called \(name)", code: .severalFunctionsOfOneName)
             }
@@ -77,6 +84,14 @@ public struct CoreAIExporter: Exporter {
             parts = lowered.parts
         }
         return (graphs, parts)
+    }
+
+    /// Returns the name of one of several functions: that of a package, or for the static engine the part's with the numbers of its
+    /// dimensions, such as `extend_256_8` of 256 positions and 8 tokens.
+    private func name(of function: FrozenProgram) -> String {
+        guard options.isForStaticEngine else { return function.functionName }
+        let numbers = function.bindings.numbers.sorted { $0.key < $1.key }.map { "\($0.value)" }
+        return ([function.program.name] + numbers).joined(separator: "_")
     }
 
     private static func checkStates(of function: FrozenProgram) throws {

@@ -8,8 +8,24 @@ struct CoreAIOptions: Sendable {
     var floatType = CoreAIElement.float32
     /// Whether attention and norms are declared as what Apple's fused kernels compute.
     var declaresComposites = true
+    /// Whether ports have the types of the static engine of coreai-models.
+    var isForStaticEngine = false
     /// Whether a weight with an unsupported scheme is written as plain numbers.
     var allowsFallback = false
+
+    /// Returns the type of an input or output.
+    func portElement(_ name: String, _ type: ElementType) -> CoreAIElement {
+        switch type {
+        case .bool: .bool
+        case .int64: isForStaticEngine && name == "position_ids" ? .uint16 : .int32
+        default: isForStaticEngine ? .float16 : .float32
+        }
+    }
+
+    /// Returns the type of a state.
+    func stateElement(_ type: ElementType) -> CoreAIElement {
+        isForStaticEngine && type.isFloatingPoint ? .float16 : CoreAIElement(type)
+    }
 }
 
 /// Lowers one frozen function to a graph.
@@ -44,8 +60,7 @@ struct CoreAIFunctionLowering {
         var sources = lowering.constants(of: program)
         for input in program.inputs {
             let type = program.type(of: input.value)
-            let element: CoreAIElement =
-                type.elementType == .bool ? .bool : type.elementType == .int64 ? .int32 : .float32
+            let element = options.portElement(input.name, type.elementType)
             let value = lowering.builder.argument(type.shape?.dimensions ?? [], element)
             graph.arguments.append(CoreAIGraph.Port(name: input.name, type: value.type))
             sources[input.value] = .value(value)
@@ -53,7 +68,7 @@ struct CoreAIFunctionLowering {
         let stored = program.states.map {
             CoreAIType.tensor(
                 program.type(of: $0.value).shape?.dimensions ?? [],
-                CoreAIElement(program.type(of: $0.value).elementType))
+                options.stateElement(program.type(of: $0.value).elementType))
         }
         let handles = zip(program.states, stored).map { state, type in
             graph.arguments.append(CoreAIGraph.Port(name: state.name, type: .handle(type), isMutable: true))
@@ -70,11 +85,11 @@ struct CoreAIFunctionLowering {
             sources[state.value] = .value(
                 CoreAIValue(
                     id: read, shape: program.type(of: state.value).shape?.dimensions ?? [],
-                    element: CoreAIElement(program.type(of: state.value).elementType)))
+                    element: options.stateElement(program.type(of: state.value).elementType)))
         }
         try lowering.lower(program, &sources, precisely: false)
         for (index, state) in program.states.enumerated() {
-            let element = CoreAIElement(program.type(of: state.value).elementType)
+            let element = options.stateElement(program.type(of: state.value).elementType)
             let next = try lowering.operand(sources[state.next], as: element, state.name)
             tokens[index] = lowering.builder.append(
                 CoreAIOperation(
@@ -85,7 +100,7 @@ struct CoreAIFunctionLowering {
         var results = tokens
         for output in program.outputs {
             let type = program.type(of: output.value).elementType
-            let element: CoreAIElement = type == .bool ? .bool : type == .int64 ? .int32 : .float32
+            let element = options.portElement(output.name, type)
             let value = try lowering.operand(sources[output.value], as: element, output.name)
             results.append(value.id)
             // A state has one name as an argument and as a result, and no output may have it too.
