@@ -29,6 +29,8 @@ public struct SharedEncodings {
         let entry: String
     }
 
+    /// Divides weights into pieces.
+    /// - Parameter memory: where the processes leave their pieces.
     public init(_ weights: [Weight], in memory: any SharedStatisticsMemory) {
         (self.memory, self.weights) = (memory, weights)
         pieces = weights.indices.flatMap { weight in

@@ -85,7 +85,8 @@ public struct CTCVocabulary: Equatable, Sendable {
         guard token != blank, token != delimiter, !silent.contains(token), let text = texts[token] else { return "" }
         guard let wordMark else { return isLowercase ? text.lowercased() : text }
         let piece = text.hasPrefix(wordMark) ? text.dropFirst(wordMark.count) : text[...]
-        return String(piece.replacing(wordMark, with: " "))
+        let mark = wordMark.unicodeScalars.first
+        return String(String.UnicodeScalarView(piece.unicodeScalars.map { $0 == mark ? " " : $0 }))
     }
 
     /// Returns whether a token has the sign of a word's start.

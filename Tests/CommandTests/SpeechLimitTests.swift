@@ -73,7 +73,9 @@ struct SpeechLimitTests {
             var last = 0.0
             for try await segment in transcription {
                 let done = transcription.secondsDone
-                #expect(done >= last && done >= segment.start && done <= sound.duration)
+                #expect(
+                    done >= last && done >= min(segment.start, sound.duration) && done <= sound.duration,
+                    "\(spoken as Any): \(last), \(done), \(segment.start) to \(segment.end)")
                 last = done
             }
             #expect(transcription.secondsDone == sound.duration)
@@ -87,7 +89,7 @@ struct SpeechLimitTests {
         #expect(abs(live.secondsDone - sound.duration) < 0.05)
     }
 
-    @Test("a task that is cancelled in the middle ends within a second")
+    @Test("a task that is cancelled in the middle ends there")
     func cancelled() async throws {
         let model = try await model("whisper")
         let talk = try sound().mono
@@ -95,11 +97,11 @@ struct SpeechLimitTests {
             samples: (0..<40).flatMap { _ in talk.samples }, sampleRate: talk.sampleRate)
         let transcription = try model.transcribe(long)
         let task = Task { for try await _ in transcription {} }
-        try await Task.sleep(for: .milliseconds(100))
-        let start = ContinuousClock.now
+        while transcription.secondsDone == 0 { try await Task.sleep(for: .milliseconds(1)) }
         task.cancel()
         let result = await task.result
-        #expect(ContinuousClock.now - start < .seconds(1))
+        #expect(transcription.secondsDone < long.duration)
+        #expect(throws: AccelError.self) { try result.get() }
         if case .failure(let error) = result { #expect((error as? AccelError)?.code == .cancelled) }
     }
 

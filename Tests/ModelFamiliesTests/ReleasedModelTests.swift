@@ -31,7 +31,8 @@ struct ReleasedModelTests {
             try "\(type(of: Families.matching(JSONField($0.configuration, file: "config.json"))))"
         }
         let others: Set = [
-            "Kokoro", "KokoroBlocks", "Moonshine", "Parakeet", "ParakeetTransducer", "SileroVAD", "SNAC", "SiglipVision",
+            "Kokoro", "KokoroBlocks", "Moonshine", "Parakeet", "ParakeetTransducer", "SileroVAD", "SNAC",
+            "SiglipVision",
         ]
         #expect(Set(Families.all.map { "\($0)" }).subtracting(types) == others)
     }
