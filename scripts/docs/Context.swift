@@ -68,4 +68,13 @@ var source: String { given() }
 var messages: JSON { given() }
 var words: [String] { given() }
 var microphone: AsyncStream<Sound> { given() }
+var orpheus: AccelModel { given() }
+var snac: AccelModel { given() }
+var stream: TokenStream { given() }
+var frames: [CodeFrame] { given() }
+var vocoder: CodeVocoder {
+    get { given() }
+    set {}
+}
+func play(_: Sound) {}
 var variables: [String: String] { given() }

@@ -119,7 +119,7 @@ public final class KeptTensors: Sendable {
     /// Returns a cached encoding with its error; nil if there is none, and then the weight is claimed.
     /// - Parameters:
     ///   - statistics: the digest of the activation statistics that the codec gets.
-    ///   - claims: false where processes make a weight together.
+    ///   - isClaimed: false where processes make a weight together.
     public func stored(
         _ source: StoredTensor, _ codec: any WeightCodec, _ statistics: Digest?, claims isClaimed: Bool = true
     ) throws -> (CompressedTensor, Distortion)? {
