@@ -231,9 +231,8 @@ struct ModelCalibration {
             }
             return nil
         }
-        func work(_ weight: PlannedWeight, _ statistics: ActivationStatistics) throws -> JudgedCompression {
-            let source = try kept.reading(weight.source, threads: threads).resident(threads: threads)
-            return try JudgedCompression(source, with: weight.choice.codec, by: statistics)
+        func source(_ weight: PlannedWeight) throws -> StoredTensor {
+            try kept.reading(weight.source, threads: threads).resident(threads: threads)
         }
         func compress(
             _ weights: [PlannedWeight], _ statistics: ActivationStatistics
@@ -251,10 +250,10 @@ struct ModelCalibration {
             if let shared, !missing.isEmpty {
                 let encodings = SharedEncodings(
                     try missing.map { index in
-                        let weight = weights[index]
-                        let job = "\(statistics.digest) \(weight.choice.codec.values.fullRequest)"
-                        return .init(
-                            try work(weight, statistics), named: weight.source.name, job: SHA256.digest(of: job))
+                        let (weight, codec) = (weights[index], weights[index].choice.codec)
+                        let work = try JudgedCompression(source(weight), with: codec, by: statistics)
+                        let job = "\(statistics.digest) \(codec.values.fullRequest)"
+                        return .init(work, named: weight.source.name, job: SHA256.digest(of: job))
                     }, in: shared)
                 let made = try encodings.encodings(threads: threads) { try known(weights[missing[$0]], statistics) }
                 for (index, result) in zip(missing, made) { results[index] = result }
@@ -262,8 +261,9 @@ struct ModelCalibration {
             }
             for index in missing {
                 if shared == nil {
-                    let work = try work(weights[index], statistics)
-                    results[index] = try work.joined([work.piece(0..<work.unitCount, threads: threads)])
+                    results[index] = try CompressedTensor.compressing(
+                        source(weights[index]), with: weights[index].choice.codec, judgedBy: statistics,
+                        threads: threads)
                 }
                 try progress(weights[index].source, found[weights[index].source.name] != nil)
             }

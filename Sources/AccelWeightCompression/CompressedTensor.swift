@@ -58,37 +58,11 @@ public struct CompressedTensor: Sendable {
     public static func compressing(
         _ source: StoredTensor, with codec: any WeightCodec, given statistics: ActivationStatistics? = nil, threads: Int
     ) throws -> (tensor: CompressedTensor, distortion: Distortion) {
-        if let reason = codec.unsupportedReason(elementType: source.elementType, shape: source.shape) {
-            throw source.error("cannot be stored as \(codec.specification): \(reason)")
-        }
-        let codec = try codec.resolved(for: source)
-        let layout = try codec.agreedSections(
-            elementType: source.elementType, shape: source.shape, name: source.name, file: source.file)
-        let buffers = try layout.map { try ByteBuffer(allocating: $0.byteCount, for: source.name) }
-        let units = codec.units(shape: source.shape)
-        // A large tensor whose bytes are computed never is in memory as a whole, if its units are read by themselves.
-        let isHeld = source.bytes.isDerived && source.bytes.count > heldBytes && units.count > 1
-        let whole = try isHeld ? source : source.resident(threads: threads)
-        let groups = isHeld ? source.groups(of: units, atLeast: heldBytes) : units.map { [$0] }
-        let parts = try Parallel.map(groups.count, threads: threads) { index in
-            let group = groups[index]
-            let source =
-                try isHeld ? whole.holding(group[0].lowerBound..<group[group.count - 1].upperBound) : whole
-            return try group.map { unit in
-                try codec.encode(
-                    unit, of: source, given: statistics, threads: max(1, threads / units.count),
-                    into: buffers.map(\.bytes))
-            }
-        }.flatMap { $0 }
-        if let failure = source.bytes.failure { throw failure }
-        let tensor = try CompressedTensor(
-            name: source.name, elementType: source.elementType, shape: source.shape, codec: codec,
-            sections: buffers.map { ByteView($0) }, file: source.file)
-        return (tensor, parts.reduce(into: Distortion()) { $0.merge($1) })
+        let units = try UnitEncoding(source, with: codec)
+        let sections = try units.sections()
+        let parts = try units.encode(0..<units.count, given: statistics, threads: threads, into: sections)
+        return (try units.tensor(sections), parts.reduce(into: Distortion()) { $0.merge($1) })
     }
-
-    /// The bytes of computed rows that a thread holds at once.
-    private static let heldBytes = 4 << 20
 
     /// Returns the decoded weight as float32, row-major.
     public func floats() -> [Float] {

@@ -26,7 +26,7 @@ final class DriftCorrection: Sendable {
         (self.order, self.pivots) = (order, pivots)
         let (columns, width) = (order.count, Self.width)
         let panels = (columns + width - 1) / width
-        self.drift = Self.packed(panels * columns * width) { target in
+        self.drift = FeedbackFactor.packed(panels * columns * width) { target in
             // Safe: each piece writes its own panel.
             nonisolated(unsafe) let target = target
             // The body does not throw, so neither does the loop.
@@ -40,7 +40,7 @@ final class DriftCorrection: Sendable {
                 }
             }
         }
-        after = Self.packed(Self.start(ofPanel: panels, columns)) { target in
+        after = FeedbackFactor.packed(Self.start(ofPanel: panels, columns)) { target in
             nonisolated(unsafe) let target = target
             try? Parallel.forEach(panels, threads: threads) { panel in
                 let start = Self.start(ofPanel: panel, columns)
@@ -56,21 +56,13 @@ final class DriftCorrection: Sendable {
                 }
             }
         }
-        within = Self.packed(panels * width * width) { target in
+        within = FeedbackFactor.packed(panels * width * width) { target in
             for row in 0..<columns {
                 for column in row + 1..<max(min((row / width + 1) * width, columns), row + 1) {
                     let panel = FeedbackFactor.start(ofPanel: column / width)
                     target[row * width + column % width] = factor[panel + row * width + column % width]
                 }
             }
-        }
-    }
-
-    private static func packed(_ count: Int, _ fill: (UnsafeMutableBufferPointer<Float>) -> Void) -> [Float] {
-        [Float](unsafeUninitializedCapacity: count) { target, filled in
-            filled = count
-            target.initialize(repeating: 0)
-            fill(target)
         }
     }
 

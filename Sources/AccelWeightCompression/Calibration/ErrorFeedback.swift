@@ -93,7 +93,7 @@ struct ErrorFeedback {
 
     /// Chooses each code again: the best one given all others.
     ///
-    /// With e = w - q, the error of a row's outputs is e H e^T, less 2 e p^T for the pull p of the drift. Its least value over q[k] alone lies at
+    /// With e = w - q, the error of a row's outputs is e H e^T + 2 e p^T, with the pull p of the drift. Its least value over q[k] alone lies at
     /// q[k] + (e H + p)[k] / H[k, k].
     private func descend<Grid: FeedbackGrid>(
         _ weights: UnsafePointer<Float>, pulls: UnsafePointer<Float>?, rows: Int, _ grid: Grid,

@@ -92,9 +92,7 @@ final class FeedbackFactor: Sendable {
         }
         let width = Self.width
         let count = (size + width - 1) / width
-        let panels = [Float](unsafeUninitializedCapacity: Self.start(ofPanel: count)) { target, filled in
-            filled = Self.start(ofPanel: count)
-            target.initialize(repeating: 0)
+        let panels = Self.packed(Self.start(ofPanel: count)) { target in
             guard let target = target.baseAddress, let values = values.baseAddress else { return }
             // Safe: each piece writes its own panel.
             nonisolated(unsafe) let (panels, factor) = (target, values)
@@ -121,9 +119,7 @@ final class FeedbackFactor: Sendable {
     private static func panels(of moments: [Float], _ order: [Int32], damping: Float, threads: Int) -> [Float] {
         let (size, width) = (order.count, width)
         let count = (size + width - 1) / width
-        return [Float](unsafeUninitializedCapacity: count * width * size) { target, filled in
-            filled = count * width * size
-            target.initialize(repeating: 0)
+        return packed(count * width * size) { target in
             guard let start = target.baseAddress else { return }
             moments.withUnsafeBufferPointer { moments in
                 // Safe: each piece writes its own panel.
@@ -137,6 +133,15 @@ final class FeedbackFactor: Sendable {
                     }
                 }
             }
+        }
+    }
+
+    /// Returns zeros that `fill` replaces in part.
+    static func packed(_ count: Int, _ fill: (UnsafeMutableBufferPointer<Float>) -> Void) -> [Float] {
+        [Float](unsafeUninitializedCapacity: count) { target, filled in
+            filled = count
+            target.initialize(repeating: 0)
+            fill(target)
         }
     }
 

@@ -11,94 +11,62 @@ public struct JudgedCompression: Sendable {
     private let statistics: ActivationStatistics
     private let order: FeedbackOrder?
     /// With the statistics, and where they judge, without.
-    private let codecs: [any WeightCodec]
-    private let units: [Range<Int>]
+    private let encodings: [UnitEncoding]
 
-    /// - Parameter source: the weight, in memory.
-    /// - Throws: `FormatError`, naming tensor and index, for a weight that the codec cannot store.
+    /// - Throws: `FormatError`, naming the tensor, for a weight that the codec cannot store.
     public init(_ source: StoredTensor, with codec: any WeightCodec, by statistics: ActivationStatistics) throws {
         (self.source, self.statistics) = (source, statistics)
         let isJudged = codec.method == .gptq && !statistics.heldOut.vectors.isEmpty
         order = codec.method == .gptq ? (codec as? any FeedbackCodec)?.feedbackOrder(source.shape) : nil
-        codecs = try ([codec] + (isJudged ? [codec.dataFree] : [])).map { codec in
-            if let reason = codec.unsupportedReason(elementType: source.elementType, shape: source.shape) {
-                throw source.error("cannot be stored as \(codec.specification): \(reason)")
-            }
-            return try codec.resolved(for: source)
-        }
-        units = codecs[0].units(shape: source.shape)
+        encodings = try ([codec] + (isJudged ? [codec.dataFree] : [])).map { try UnitEncoding(source, with: $0) }
     }
 
     /// The number of units.
-    public var unitCount: Int { units.count }
+    public var unitCount: Int { encodings[0].count }
+    private var isJudged: Bool { encodings.count > 1 }
 
     /// Makes some of the units, on up to `threads` threads; the result does not depend on their number.
     /// - Throws: `FormatError`, naming tensor and index, for a value that cannot be encoded.
     public func piece(_ range: Range<Int>, threads: Int) throws -> EncodedPiece {
         // On all threads, before each of them asks for it.
         if let order { _ = statistics.factor(order, threads: threads) }
-        let heldOut = codecs.count > 1 ? HeldOutErrors(statistics) : nil
-        let piece = EncodedPiece(
+        let heldOut = isJudged ? HeldOutErrors(statistics) : nil
+        return EncodedPiece(
             units: range,
-            variants: try codecs.map { codec in
-                let sections = try sections(of: codec)
-                let distortions = try Parallel.map(range.count, threads: threads) { index in
-                    try codec.encode(
-                        units[range.lowerBound + index], of: source,
-                        given: codec.method.usesStatistics ? statistics : nil, threads: max(1, threads / units.count),
-                        into: sections.map(\.bytes))
-                }
-                let tensor = encoded(sections, codec)
+            variants: try encodings.map { encoding in
+                let sections = try encoding.sections()
+                let given = encoding.codec.method.usesStatistics ? statistics : nil
+                let distortions = try encoding.encode(range, given: given, threads: threads, into: sections)
+                let tensor = encoding.part(sections)
                 let errors = try heldOut.map { heldOut in
                     try Parallel.map(range.count, threads: threads) { index in
-                        heldOut.sum(of: tensor, from: source, rows: units[range.lowerBound + index])
+                        heldOut.sum(of: tensor, from: source, rows: encoding.rows(of: range.lowerBound + index))
                     }
                 }
                 return .init(sections: sections, distortions: distortions, errors: errors ?? [])
             })
-        if let failure = source.bytes.failure { throw failure }
-        return piece
     }
 
     /// Returns the better encoding.
     /// - Parameter pieces: all units, in their order.
     /// - Throws: `FormatError` if the pieces are not those of this weight.
     public func joined(_ pieces: [EncodedPiece]) throws -> (tensor: CompressedTensor, distortion: Distortion) {
-        let isWhole = pieces.reduce(0) { $1.units.lowerBound == $0 ? $1.units.upperBound : -1 } == units.count
-        guard isWhole, pieces.allSatisfy({ $0.variants.count == codecs.count }) else {
+        let isWhole = pieces.reduce(0) { $1.units.lowerBound == $0 ? $1.units.upperBound : -1 } == unitCount
+        guard isWhole, pieces.allSatisfy({ $0.variants.count == encodings.count }) else {
             throw source.error("pieces of its encoding are not those of this weight")
         }
         func error(_ variant: Int) -> Double { pieces.flatMap { $0.variants[variant].errors }.reduce(0, +) }
-        let variant = codecs.count == 1 || error(0) <= error(1) ? 0 : 1
+        let variant = !isJudged || error(0) <= error(1) ? 0 : 1
         let parts = pieces.map { $0.variants[variant] }
-        let sections = try pieces.count == 1 ? parts[0].sections : sections(of: codecs[variant])
+        let sections = try pieces.count == 1 ? parts[0].sections : encodings[variant].sections()
         if pieces.count > 1 { for part in parts { part.add(to: sections) } }
-        let tensor = try CompressedTensor(
-            name: source.name, elementType: source.elementType, shape: source.shape, codec: codecs[variant],
-            sections: sections.map { ByteView($0) }, file: source.file)
-        return (tensor, parts.flatMap(\.distortions).reduce(into: Distortion()) { $0.merge($1) })
+        let distortion = parts.flatMap(\.distortions).reduce(into: Distortion()) { $0.merge($1) }
+        return (try encodings[variant].tensor(sections), distortion)
     }
 
     /// Reads a piece that another process has made; nil if it is damaged, or not one of this weight.
     public func piece(_ range: Range<Int>, from content: ByteView) -> EncodedPiece? {
-        let sizes = codecs.compactMap { codec in try? layout(of: codec).map(\.byteCount) }
-        guard sizes.count == codecs.count else { return nil }
-        return EncodedPiece(content, units: range, sizes: sizes, isJudged: codecs.count > 1)
-    }
-
-    private func layout(of codec: any WeightCodec) throws -> [SectionLayout] {
-        try codec.agreedSections(
-            elementType: source.elementType, shape: source.shape, name: source.name, file: source.file)
-    }
-
-    private func sections(of codec: any WeightCodec) throws -> [ByteBuffer] {
-        try layout(of: codec).map { try ByteBuffer(allocating: $0.byteCount, for: source.name) }
-    }
-
-    private func encoded(_ sections: [ByteBuffer], _ codec: any WeightCodec) -> CompressedTensor {
-        CompressedTensor(
-            name: source.name, elementType: source.elementType, shape: source.shape, codec: codec,
-            checked: sections.map { ByteView($0) })
+        EncodedPiece(content, units: range, sizes: encodings.map(\.sizes), isJudged: isJudged)
     }
 }
 
