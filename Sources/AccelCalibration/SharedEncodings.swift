@@ -51,13 +51,9 @@ public struct SharedEncodings {
     public func encodings(
         threads: Int, find: (_ weight: Int) throws -> (tensor: CompressedTensor, distortion: Distortion)?
     ) throws -> [(tensor: CompressedTensor, distortion: Distortion)] {
-        let (number, count) = memory.share
-        let own = pieces.count * number / count..<pieces.count * (number + 1) / count
-        let start = ContinuousClock.now
+        let (own, start) = (memory.own(of: pieces.count), ContinuousClock.now)
         for piece in pieces[own] { _ = try make(piece, threads: threads) }
-        // Others began at about the same time, and have as much to do.
-        let patience = start.duration(to: .now) * 2 + .seconds(1)
-        let begin = ContinuousClock.now
+        let patience = Patience(after: start)
         let inTurn = pieces[own.upperBound...] + pieces[..<own.upperBound]
         var results: [(tensor: CompressedTensor, distortion: Distortion)?] = weights.map { _ in nil }
         while true {
@@ -67,7 +63,7 @@ public struct SharedEncodings {
             let made = results.compactMap(\.self)
             if made.count == weights.count { return made }
             var hasMade = false
-            if begin.duration(to: .now) >= patience {
+            if patience.isOver {
                 for piece in inTurn where !hasMade && results[piece.weight] == nil {
                     hasMade = try make(piece, threads: threads)
                 }
@@ -86,15 +82,10 @@ public struct SharedEncodings {
     /// Makes a piece that no process has made or works on.
     /// - Returns: Whether it did.
     private func make(_ piece: Piece, threads: Int) throws -> Bool {
-        let (work, location) = (weights[piece.weight].work, weights[piece.weight].location)
-        guard memory.present([piece.entry], at: location).isEmpty,
-            let claim = memory.claim(piece.entry, at: location)
-        else { return false }
-        defer { withExtendedLifetime(claim) {} }
-        // Who had the claim before may have made it.
-        guard memory.present([piece.entry], at: location).isEmpty else { return false }
-        try memory.keep(work.piece(piece.units, threads: threads).content, as: piece.entry, at: location)
-        return true
+        let weight = weights[piece.weight]
+        return try memory.make(piece.entry, at: weight.location) {
+            try weight.work.piece(piece.units, threads: threads).content
+        }
     }
 
     /// Returns the encoding of a weight; nil while pieces are missing.

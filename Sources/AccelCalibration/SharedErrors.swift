@@ -31,16 +31,11 @@ struct SharedErrors {
     /// Makes the errors of this process's slices, where several processes share the work.
     func make(by run: SampleRun, comparing original: SampleRun) throws {
         guard let memory = memory as? any SharedStatisticsMemory else { return }
-        let (number, processes) = memory.share
-        for slice in count * number / processes..<count * (number + 1) / processes {
-            guard memory.present([entry(slice)], at: location).isEmpty,
-                let claim = memory.claim(entry(slice), at: location)
-            else {
-                continue
+        for slice in memory.own(of: count) {
+            _ = try memory.make(entry(slice), at: location) {
+                let text = ErrorSums.json(try run.errorSums(slice..<slice + 1, comparing: original)).text()
+                return [ByteView(Array(text.utf8))]
             }
-            defer { withExtendedLifetime(claim) {} }
-            let text = ErrorSums.json(try run.errorSums(slice..<slice + 1, comparing: original)).text()
-            try memory.keep([ByteView(Array(text.utf8))], as: entry(slice), at: location)
         }
     }
 

@@ -18,20 +18,16 @@ final class SharedStatistics {
     /// Returns the statistics of the inputs of a weight; nil if there was no vector.
     func statistics(of weight: Int, at location: StatisticsLocation) throws -> ActivationStatistics? {
         let work = Work(self, weight, location)
-        let (number, count) = memory.share
-        let own = work.slices.count * number / count..<work.slices.count * (number + 1) / count
-        let start = ContinuousClock.now
+        let (own, start) = (memory.own(of: work.slices.count), ContinuousClock.now)
         try work.make(Array(work.slices[own]))
-        // Others began at about the same time, and have as much to do.
-        let patience = start.duration(to: .now) * 2 + .seconds(1)
-        let begin = ContinuousClock.now
+        let patience = Patience(after: start)
         let inTurn = work.slices[own.upperBound...] + work.slices[..<own.upperBound]
         while true {
             if let found = memory.statistics(at: location) { return found }
             let missing = work.missing(among: Array(inTurn))
             if missing.isEmpty, let sum = try work.sum() { return sum.statistics }
             var made = try work.make(missing.filter { taken.contains($0.lowerBound) })
-            if made.isEmpty, begin.duration(to: .now) >= patience {
+            if made.isEmpty, patience.isOver {
                 // One at a time: its own process may come for the next.
                 for slice in missing where made.isEmpty { made = try work.make([slice]) }
                 taken.formUnion(made.map(\.lowerBound))

@@ -41,6 +41,38 @@ public protocol SharedStatisticsMemory: StatisticsMemory {
     func wait() throws
 }
 
+extension SharedStatisticsMemory {
+    /// Returns the pieces of work that this process begins with, of so many.
+    func own(of count: Int) -> Range<Int> {
+        let (number, processes) = share
+        return count * number / processes..<count * (number + 1) / processes
+    }
+
+    /// Adds an entry that no process has made or works on.
+    /// - Returns: whether it did.
+    func make(_ entry: String, at location: StatisticsLocation, _ content: () throws -> [ByteView]) throws -> Bool {
+        guard present([entry], at: location).isEmpty, let claim = claim(entry, at: location) else { return false }
+        defer { withExtendedLifetime(claim) {} }
+        // Who had the claim before may have made it.
+        guard present([entry], at: location).isEmpty else { return false }
+        try keep(content(), as: entry, at: location)
+        return true
+    }
+}
+
+/// The time that a process gives the others before it takes their work. They began at about the same time, and have as much to do.
+struct Patience {
+    private let end: ContinuousClock.Instant
+
+    /// - Parameter start: when this process began its own work, which is done.
+    init(after start: ContinuousClock.Instant) {
+        let now = ContinuousClock.now
+        end = now + (start.duration(to: now) * 2 + .seconds(1))
+    }
+
+    var isOver: Bool { ContinuousClock.now >= end }
+}
+
 /// The digest of all encodings so far.
 struct StoredSoFar {
     private(set) var digest: Digest
