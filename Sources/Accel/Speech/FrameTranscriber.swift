@@ -79,9 +79,8 @@ actor FrameTranscriber<Reader: FrameReader>: SegmentMaker {
 
     /// - Parameter done: in samples.
     private func noteProgress(_ done: Int) {
-        let seconds = times.time(Double(done) / Double(rate), isEnd: true)
-        let done = windows.isEmpty ? times.end : min(seconds, times.end)
-        secondsDone.withLock { $0 = done }
+        let seconds = times.done(upTo: Double(done) / Double(rate), isAll: windows.isEmpty)
+        secondsDone.withLock { $0 = seconds }
     }
 
     /// Makes samples of a sound that has not begun.

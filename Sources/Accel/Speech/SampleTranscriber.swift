@@ -4,7 +4,7 @@ import AccelFrontEnds
 import AccelPlatform
 import AccelText
 
-/// Transcribes a sound by a model whose encoder takes samples and whose decoder tells no times, such as Moonshine: the likeliest tokens, a
+/// Transcribes a sound by a model whose encoder takes samples and whose decoder has no times, such as Moonshine: the likeliest tokens, a
 /// segment for each window.
 actor SampleTranscriber: SegmentMaker {
     nonisolated let language = Locked<String?>(nil)
@@ -88,7 +88,7 @@ actor SampleTranscriber: SegmentMaker {
 
     /// - Parameter done: in seconds of the windows.
     private func noteProgress(_ done: Double) {
-        let seconds = windows.isEmpty ? times.end : min(times.time(done, isEnd: true), times.end)
+        let seconds = times.done(upTo: done, isAll: windows.isEmpty)
         secondsDone.withLock { $0 = seconds }
     }
 

@@ -21,6 +21,12 @@ struct SoundTimes {
         return silence
     }
 
+    /// Returns how much of the sound is done, in seconds.
+    /// - Parameters:
+    ///   - seconds: the time in the samples up to which they are.
+    ///   - isAll: all of them are.
+    func done(upTo seconds: Double, isAll: Bool) -> Double { isAll ? end : min(time(seconds, isEnd: true), end) }
+
     /// Returns the time of the sound, in seconds.
     /// - Parameter isEnd: as `SpokenParts.time`.
     func time(_ seconds: Double, isEnd: Bool) -> Double {

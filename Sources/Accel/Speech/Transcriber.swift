@@ -65,7 +65,7 @@ actor Transcriber: SegmentMaker {
 
     /// - Parameter frameCount: those of the sound, which may have none.
     private func noteProgress(_ frameCount: Int) {
-        let done = position < frameCount ? min(time(position, isEnd: true), times.end) : times.end
+        let done = times.done(upTo: seconds(position), isAll: position >= frameCount)
         secondsDone.withLock { $0 = done }
     }
 
